@@ -1,0 +1,24 @@
+// Reverse-mode differentiation of a graph: gradients become ordinary nodes of the same graph.
+#pragma once
+
+#include <swapadvisor/core/graph.h>
+
+#include <span>
+#include <vector>
+
+namespace swapadvisor {
+
+/// d loss / d w for each `w` of `wanted`, in w's spec; absent where the loss does not depend on w, or where w
+/// is not f32 or f64. `loss`: one f32 or f64 element. Only nodes on paths from `wanted` to `loss` get a
+/// gradient rule.
+///
+/// Nodes are appended in reverse builder order, named "grad/NODE"; where several uses of a tensor contribute,
+/// their sum is an `add` followed by in-place `accumulate`s, in that order, named "grad/sum/BUFFER/…". A
+/// second call on the same graph uses "grad2/", and so on. Two wanted tensors may get the same result tensor,
+/// so do not update it in place.
+///
+/// Throws `Error` when the loss is not one floating-point element, an op on the way has no gradient, or a
+/// value that a gradient needs has been overwritten. Takes time linear in the size of the graph.
+std::vector<Tensor> gradients(Tensor loss, std::span<const Tensor> wanted);
+
+}  // namespace swapadvisor

@@ -1,0 +1,108 @@
+// The static graph: buffers, tensors (views of buffers) and nodes (ops applied to tensors), all by index, in builder
+// order. Forward, backward and optimizer update of one step are one graph.
+#pragma once
+
+#include <swapadvisor/core/initializer.h>
+#include <swapadvisor/core/op.h>
+#include <swapadvisor/core/plan_graph.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace swapadvisor {
+
+/// Storage. Its layout is the canonical one for parameters, states, inputs and outputs.
+struct Buffer {
+  std::string name;
+  BufferKind kind = BufferKind::temporary;
+  TensorSpec spec;
+  Initializer init;     ///< persistent buffers only
+  int tensor = -1;      ///< the tensor that is its current value
+};
+
+struct TensorInfo {
+  TensorSpec spec;
+  int buffer = -1;
+  std::int64_t byte_offset = 0;
+  int writer = -1;  ///< node that wrote the value; −1 for inputs and persistent buffers before their first update
+  int base = -1;    ///< for views: the tensor viewed
+};
+
+struct Node {
+  std::string name;
+  std::shared_ptr<const Op> op;
+  std::vector<int> inputs;   ///< tensor ids
+  std::vector<int> outputs;  ///< tensor ids
+};
+
+/// Not copyable or movable, since tensors point to it. Not thread-safe while it is being built; const use is.
+class Graph {
+ public:
+  explicit Graph(std::string name = {}) : name_(std::move(name)) {}
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+
+  const std::string& name() const { return name_; }
+
+  /// Named buffers. Throw `Error` when the name is taken or empty.
+  Tensor parameter(const std::string& name, const TensorSpec& spec, const Initializer& init);
+  Tensor state(const std::string& name, const TensorSpec& spec, const Initializer& init);
+  Tensor input(const std::string& name, const TensorSpec& spec);
+
+  /// Makes the value of `tensor`, a whole temporary buffer, an output that the host can read after each iteration.
+  /// `name` becomes the buffer's name. Throws `Error` for views and for other kinds of buffers.
+  void output(Tensor tensor, const std::string& name);
+
+  /// Appends a node; returns its outputs. An empty name becomes "TYPE_INDEX". Throws `Error` prefixed "[type name]" when
+  /// inference refuses, or when an operand is a value that a later op has overwritten.
+  std::vector<Tensor> apply(std::shared_ptr<const Op> op, std::vector<Tensor> inputs, std::string_view name = {});
+
+  /// A read-only view of the same bytes with another shape. The tensor must be row major and have as many elements.
+  Tensor reshape(Tensor tensor, const Shape& shape);
+
+  const std::vector<Buffer>& buffers() const { return buffers_; }
+  const std::vector<TensorInfo>& tensors() const { return tensors_; }
+  const std::vector<Node>& nodes() const { return nodes_; }
+  const TensorSpec& spec(int tensor) const { return tensors_[static_cast<std::size_t>(tensor)].spec; }
+
+  /// The current value of a named buffer; absent if there is none of that name.
+  Tensor find(const std::string& name);
+  int find_buffer(const std::string& name) const;  ///< −1 if there is none
+  /// Current values of all parameters, in builder order.
+  std::vector<Tensor> parameters();
+
+  /// State updates of the forward pass (running statistics) that must not happen when the loss is not finite, so they
+  /// wait until the flag exists: layers call `defer_update`, whoever builds the step calls `apply_deferred_updates`.
+  void defer_update(std::function<void(Tensor finite)> update);
+  void apply_deferred_updates(Tensor finite);
+
+  std::vector<TensorSpec> input_specs(const Node& node) const;
+  std::vector<TensorSpec> output_specs(const Node& node) const;
+
+ private:
+  Tensor named_buffer(const std::string& name, BufferKind kind, const TensorSpec& spec, const Initializer& init);
+  int add_buffer(std::string name, BufferKind kind, const TensorSpec& spec, const Initializer& init);
+  int add_tensor(TensorInfo info);
+
+  std::string name_;
+  std::vector<Buffer> buffers_;
+  std::vector<TensorInfo> tensors_;
+  std::vector<Node> nodes_;
+  std::unordered_map<std::string, int> buffer_by_name_;
+  std::vector<std::function<void(Tensor)>> deferred_;
+};
+
+/// Measured or modelled cost of one node on a device.
+struct OpProfile {
+  double seconds = 0;
+  std::int64_t workspace_bytes = 0;
+};
+
+/// The planner's view of a graph. `profiles`: one per node, or empty for zeros.
+PlanGraph lower(const Graph& graph, const std::vector<OpProfile>& profiles);
+
+}  // namespace swapadvisor

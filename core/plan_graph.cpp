@@ -1,0 +1,90 @@
+#include <swapadvisor/core/error.h>
+#include <swapadvisor/core/plan_graph.h>
+#include <swapadvisor/core/program.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace swapadvisor {
+namespace {
+
+constexpr std::int64_t largest_total = std::int64_t{1} << 60;
+
+void check_operands(const PlanGraph& graph, const PlanOp& op, std::size_t index, std::vector<bool>& written) {
+  const auto valid = [&](std::int32_t b) { return b >= 0 && static_cast<std::size_t>(b) < graph.buffers.size(); };
+  for (std::int32_t b : op.inputs) {
+    if (!valid(b)) fail("op {} '{}' reads buffer {}, but there are {}", index, op.name, b, graph.buffers.size());
+    const PlanBuffer& buffer = graph.buffers[static_cast<std::size_t>(b)];
+    const bool needs_writer = buffer.kind == BufferKind::temporary || buffer.kind == BufferKind::output;
+    if (needs_writer && !written[static_cast<std::size_t>(b)])
+      fail("op {} '{}' reads buffer {} '{}' before any op writes it", index, op.name, b, buffer.name);
+  }
+  for (std::size_t i = 0; i < op.outputs.size(); ++i) {
+    const std::int32_t b = op.outputs[i];
+    if (!valid(b)) fail("op {} '{}' writes buffer {}, but there are {}", index, op.name, b, graph.buffers.size());
+    if (std::count(op.outputs.begin(), op.outputs.end(), b) > 1)
+      fail("op {} '{}' writes buffer {} twice", index, op.name, b);
+    const PlanBuffer& buffer = graph.buffers[static_cast<std::size_t>(b)];
+    if (buffer.kind == BufferKind::input) fail("op {} '{}' writes input buffer '{}'", index, op.name, buffer.name);
+    written[static_cast<std::size_t>(b)] = true;
+  }
+}
+
+}  // namespace
+
+void check(const PlanGraph& graph) {
+  std::int64_t total = 0;
+  for (std::size_t b = 0; b < graph.buffers.size(); ++b) {
+    const PlanBuffer& buffer = graph.buffers[b];
+    if (buffer.bytes < 1 || buffer.bytes > largest_total)
+      fail("buffer {} '{}' has {} bytes: expected 1 to 2^60", b, buffer.name, buffer.bytes);
+    total += round_up(buffer.bytes, page_bytes);
+    if (total > largest_total) fail("the buffers of graph '{}' exceed 2^60 bytes together", graph.name);
+  }
+  std::vector<bool> written(graph.buffers.size(), false);
+  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
+    const PlanOp& op = graph.ops[i];
+    if (!std::isfinite(op.seconds) || op.seconds < 0 || op.seconds > 1e9)
+      fail("op {} '{}' takes {} seconds: expected 0 to 1e9", i, op.name, op.seconds);
+    if (op.workspace_bytes < 0 || op.workspace_bytes > largest_total)
+      fail("op {} '{}' has {} workspace bytes: expected 0 to 2^60", i, op.name, op.workspace_bytes);
+    check_operands(graph, op, i, written);
+  }
+  for (std::size_t b = 0; b < graph.buffers.size(); ++b)
+    if (graph.buffers[b].kind == BufferKind::output && !written[b])
+      fail("output buffer {} '{}' is never written", b, graph.buffers[b].name);
+}
+
+bool same_structure(const PlanGraph& a, const PlanGraph& b) {
+  const auto same_buffer = [](const PlanBuffer& x, const PlanBuffer& y) {
+    return x.name == y.name && x.bytes == y.bytes && x.kind == y.kind;
+  };
+  const auto same_op = [](const PlanOp& x, const PlanOp& y) {
+    return x.name == y.name && x.type == y.type && x.inputs == y.inputs && x.outputs == y.outputs &&
+           x.workspace_bytes == y.workspace_bytes && x.recomputable == y.recomputable && x.inplace == y.inplace;
+  };
+  return std::equal(a.buffers.begin(), a.buffers.end(), b.buffers.begin(), b.buffers.end(), same_buffer) &&
+         std::equal(a.ops.begin(), a.ops.end(), b.ops.begin(), b.ops.end(), same_op);
+}
+
+double total_seconds(const PlanGraph& graph) {
+  double seconds = 0;
+  for (const PlanOp& op : graph.ops) seconds += op.seconds;
+  return seconds;
+}
+
+std::int64_t host_bytes_needed(const PlanGraph& graph, const std::vector<Instruction>& instructions) {
+  std::vector<bool> hosted(graph.buffers.size(), false);
+  for (const Instruction& i : instructions)
+    if (i.kind != InstructionKind::run) hosted[static_cast<std::size_t>(i.target)] = true;
+  std::int64_t bytes = 0;
+  for (std::size_t b = 0; b < graph.buffers.size(); ++b) {
+    const PlanBuffer& buffer = graph.buffers[b];
+    const bool both_parities = buffer.kind == BufferKind::input || buffer.kind == BufferKind::output;
+    if (hosted[b] || both_parities || is_persistent(buffer.kind))
+      bytes += round_up(buffer.bytes, page_bytes) * (both_parities ? 2 : 1);
+  }
+  return bytes;
+}
+
+}  // namespace swapadvisor

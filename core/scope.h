@@ -1,0 +1,62 @@
+// Named parameters: a place in a model, such as "layer1.0.conv1", and how the model is being built.
+#pragma once
+
+#include <swapadvisor/core/graph.h>
+
+#include <string>
+#include <string_view>
+
+namespace swapadvisor {
+
+/// What the graph is for. Decides batch-norm statistics, dropout, and nothing else.
+enum class Mode : std::uint8_t { train, eval };
+
+struct ModelContext {
+  Mode mode = Mode::train;
+  DType dtype = DType::f32;               ///< of parameters and activations
+  Layout layout = Layout::channels_last;  ///< of image activations
+};
+
+/// A cheap value: copy it, or derive a child with `scope / "conv1"`. Parameter names join the path with dots.
+class Scope {
+ public:
+  Scope(Graph& graph, const ModelContext& context) : graph_(&graph), context_(context) {}
+
+  Scope operator/(std::string_view name) const {
+    Scope child = *this;
+    child.path_ = this->name(name);
+    return child;
+  }
+  Scope operator/(int index) const { return *this / std::to_string(index); }
+
+  Graph& graph() const { return *graph_; }
+  bool training() const { return context_.mode == Mode::train; }
+  DType dtype() const { return context_.dtype; }
+  Layout layout() const { return context_.layout; }
+  const std::string& path() const { return path_; }
+  std::string name(std::string_view leaf) const {
+    return path_.empty() ? std::string(leaf) : path_ + "." + std::string(leaf);
+  }
+
+  /// A trainable parameter "PATH.LEAF", row major, of the scope's dtype.
+  Tensor parameter(std::string_view leaf, const Shape& shape, const Initializer& init) const {
+    return graph_->parameter(name(leaf), TensorSpec::dense(dtype(), shape), init);
+  }
+  /// A persistent buffer that no gradient reaches, such as running statistics.
+  Tensor state(std::string_view leaf, const TensorSpec& spec, const Initializer& init) const {
+    return graph_->state(name(leaf), spec, init);
+  }
+
+  /// The number of the step, an i64 scalar input that random ops draw from; made when first asked for.
+  Tensor step_number() const {
+    if (Tensor known = graph_->find("step.number")) return known;
+    return graph_->input("step.number", TensorSpec::dense(DType::i64, {}));
+  }
+
+ private:
+  Graph* graph_;
+  ModelContext context_;
+  std::string path_;
+};
+
+}  // namespace swapadvisor

@@ -1,0 +1,67 @@
+#include <swapadvisor/models/layers.h>
+#include <swapadvisor/ops/batch_norm.h>
+#include <swapadvisor/ops/linear.h>
+
+namespace swapadvisor {
+namespace {
+
+void expect_rank(const Scope& scope, const char* layer, const Tensor& x, int rank) {
+  if (x.shape().rank() != rank)
+    fail("[{} {}] expects an input of {} dimensions, got {}", layer, scope.path(), rank,
+         to_string(x.shape()));
+}
+
+}  // namespace
+
+Tensor conv2d(const Scope& scope, Tensor x, std::int64_t out_channels, std::array<std::int64_t, 2> kernel,
+              const Conv2dOptions& options) {
+  expect_rank(scope, "conv2d", x, 4);
+  const std::int64_t in_channels = x.shape()[1];
+  if (options.groups < 1 || in_channels % options.groups != 0 || out_channels % options.groups != 0)
+    fail("[conv2d {}] {} input and {} output channels cannot be split into {} groups", scope.path(),
+         in_channels, out_channels, options.groups);
+  const Shape shape{out_channels, in_channels / options.groups, kernel[0], kernel[1]};
+  const Tensor weight = scope.parameter("weight", shape, Initializer::kaiming_normal_fan_out(shape));
+  return conv2d(x, weight, options, scope.path());
+}
+
+Tensor conv2d(const Scope& scope, Tensor x, std::int64_t out_channels, std::int64_t kernel,
+              const Conv2dOptions& options) {
+  return conv2d(scope, x, out_channels, std::array{kernel, kernel}, options);
+}
+
+Tensor batch_norm(const Scope& scope, Tensor x, const BatchNormOptions& options) {
+  expect_rank(scope, "batch_norm", x, 4);
+  const std::int64_t channels = x.shape()[1], count = x.shape().numel() / channels;
+  const TensorSpec statistics = TensorSpec::dense(scope.dtype(), {channels});
+  const Tensor weight = scope.parameter("weight", {channels}, Initializer::constant(1));
+  const Tensor bias = scope.parameter("bias", {channels}, Initializer::zeros());
+  const Tensor running_mean = scope.state("running_mean", statistics, Initializer::zeros());
+  const Tensor running_var = scope.state("running_var", statistics, Initializer::constant(1));
+  const Tensor batches =
+      scope.state("num_batches_tracked", TensorSpec::dense(DType::i64, {}), Initializer::zeros());
+  if (!scope.training())
+    return batch_norm_inference(x, weight, bias, running_mean, running_var, options.epsilon, scope.path());
+
+  // The unbiased variance divides by count − 1.
+  if (count < 2)
+    fail("[batch_norm {}] needs more than one value per channel in training, got {}", scope.path(),
+         to_string(x.shape()));
+  const BatchNormOutput out = batch_norm(x, weight, bias, options.epsilon, scope.path());
+  scope.graph().defer_update([=](Tensor finite) {
+    bn_running_update(out.mean, out.inverse_deviation, running_mean, running_var, batches, finite, count,
+                      options.momentum, options.epsilon, scope.name("running_update"));
+  });
+  return out.y;
+}
+
+Tensor linear(const Scope& scope, Tensor x, std::int64_t out_features) {
+  expect_rank(scope, "linear", x, 2);
+  const Shape shape{out_features, x.shape()[1]};
+  const Initializer init = Initializer::uniform_fan_in(shape);
+  const Tensor weight = scope.parameter("weight", shape, init);
+  const Tensor bias = scope.parameter("bias", {out_features}, init);
+  return linear(x, weight, bias, scope.path());
+}
+
+}  // namespace swapadvisor

@@ -1,0 +1,21 @@
+// Checks shared by shape inference. Each throws `Error` with one sentence; `what` names the operand
+// ("weight").
+#pragma once
+
+#include <swapadvisor/core/shape.h>
+
+#include <string_view>
+
+namespace swapadvisor {
+
+void require_floating(const TensorSpec& spec, std::string_view what);
+/// A tensor of one element and rank 0.
+void require_scalar(const TensorSpec& spec, DType dtype, std::string_view what);
+/// A tensor of rank 1 with `size` elements.
+void require_vector(const TensorSpec& spec, DType dtype, std::int64_t size, std::string_view what);
+/// Equal type, shape and strides, so that element i of one belongs to element i of the other in memory order.
+void require_same(const TensorSpec& a, std::string_view what_a, const TensorSpec& b, std::string_view what_b);
+/// Dense in row-major or channels-last order: what kernels can walk.
+void require_dense(const TensorSpec& spec, std::string_view what);
+
+}  // namespace swapadvisor

@@ -1,0 +1,29 @@
+#include <swapadvisor/ops/cpu/cpu_kernels.h>
+#include <swapadvisor/ops/cpu/register.h>
+
+namespace swapadvisor {
+
+KernelSet portable_kernels() {
+  KernelSet set;
+  add_elementwise_kernels(set);
+  add_batch_norm_kernels(set);
+  add_softmax_kernels(set);
+  add_dropout_kernels(set);
+  add_update_kernels(set);
+  add_image_kernels(set);
+  add_conv_kernels(set);
+  add_pool_kernels(set);
+  add_matmul_kernels(set);
+  add_layout_kernels(set);
+  return set;
+}
+
+KernelSet cpu_kernels() {
+  KernelSet set = portable_kernels();
+#ifdef SWAPADVISOR_ONEDNN
+  add_onednn_kernels(set);
+#endif
+  return set;
+}
+
+}  // namespace swapadvisor

@@ -1,0 +1,38 @@
+// Families of CPU kernels. Each function adds (or replaces) the factories of its op types in a kernel set.
+#pragma once
+
+#include <swapadvisor/core/kernel.h>
+
+namespace swapadvisor {
+
+/// conv2d and its two backward ops, float32 and float64, on Eigen.
+void add_conv_kernels(KernelSet& set);
+/// max_pool2d, avg_pool2d and their backward ops.
+void add_pool_kernels(KernelSet& set);
+/// global_avg_pool and its backward op.
+void add_global_avg_pool_kernels(KernelSet& set);
+/// matmul on Eigen.
+void add_matmul_kernels(KernelSet& set);
+/// bias_add, bias_grad.
+void add_bias_kernels(KernelSet& set);
+/// to_layout.
+void add_layout_kernels(KernelSet& set);
+
+/// relu, add, accumulate, scale, cast, fill and their backward ops.
+void add_elementwise_kernels(KernelSet& set);
+/// batch_norm, batch_norm_inference, batch_norm_backward.
+void add_batch_norm_kernels(KernelSet& set);
+/// softmax_cross_entropy, its backward op, correct_count.
+void add_softmax_kernels(KernelSet& set);
+/// dropout, dropout_backward.
+void add_dropout_kernels(KernelSet& set);
+/// sgd, bn_running_update, finite_check.
+void add_update_kernels(KernelSet& set);
+/// image_to_float.
+void add_image_kernels(KernelSet& set);
+
+/// float32 convolutions and matmul on oneDNN; what they do not take goes to the kernels above. Only where
+/// SWAPADVISOR_ONEDNN is defined.
+void add_onednn_kernels(KernelSet& set);
+
+}  // namespace swapadvisor

@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""Compares one training step of `swapadvisor step` with the same step in PyTorch, tensor by tensor.
+
+usage: compare_pytorch.py [--binary swapadvisor] [--dtype f64|f32] [MODEL options] MODEL [-- more arguments of `step`]
+
+Draws weights, images and labels, lets both programs do one SGD step from them, and prints for the loss, the gradients,
+the updated parameters and the statistics the worst error against PyTorch in float64:
+|a - b| / max(|b|, 1e-6 |all tensors of the same set|). Exit code 1 when a float64 step has an error above 1e-8, or a
+float32 step one above 3 times that of PyTorch's own float32 step for the same tensor (not counting errors below
+float32's precision). Needs torch, torchvision and safetensors.
+"""
+
+import argparse
+import math
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file, save_file
+
+from torch_models import defaults, make_model, sgd_step, start_labels, start_value
+
+DTYPES = {"f32": torch.float32, "f64": torch.float64}
+F64_LIMIT = 1e-8
+F32_FACTOR = 3
+F32_PRECISION = 2.0**-23
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("model")
+    parser.add_argument("more", nargs="*", help="passed on to `swapadvisor step`")
+    parser.add_argument("--binary", default="swapadvisor")
+    parser.add_argument("--dtype", choices=DTYPES, default="f64")
+    for option in ("image-size", "channels", "classes", "width", "hidden", "layers"):
+        parser.add_argument(f"--{option}", type=int)
+    parser.add_argument("--batch-size", type=int, default=8)
+    parser.add_argument("--lr", type=float, default=0.1)
+    parser.add_argument("--momentum", type=float, default=0.9)
+    parser.add_argument("--weight-decay", type=float, default=1e-4)
+    parser.add_argument("--seed", type=int, default=1)
+    return parser.parse_args()
+
+
+def model_options(args):
+    """The options given, as make_model takes them."""
+    names = ("image_size", "channels", "classes", "width", "hidden", "layers")
+    return {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+
+
+def draw_start(args):
+    """Weights and statistics by name, images, labels; float64 holding float32 values."""
+    with torch.device("meta"):
+        shapes = {name: list(v.shape) for name, v in make_model(args.model, **model_options(args)).state_dict().items()}
+    weights = {name: start_value(name, shape, args.seed) for name, shape in shapes.items()}
+    channels, size, classes = defaults(args.model)
+    channels, size, classes = args.channels or channels, args.image_size or size, args.classes or classes
+    images = start_value("input", [args.batch_size, channels, size, size], args.seed)
+    return weights, images, start_labels(args.batch_size, classes, args.seed)
+
+
+def cast(tensor, name, dtype):
+    return tensor.to(torch.int64 if name.endswith("num_batches_tracked") else dtype).contiguous()
+
+
+def pytorch_step(args, start, dtype):
+    """What `swapadvisor step` writes, from PyTorch: loss, grad.NAME, NAME."""
+    weights, images, labels = start
+    model = make_model(args.model, **model_options(args)).to(dtype)
+    model.load_state_dict({name: cast(value, name, dtype) for name, value in weights.items()})
+    sgd = {"lr": args.lr, "momentum": args.momentum, "weight_decay": args.weight_decay}
+    loss, gradients, _ = sgd_step(model, images.to(dtype), labels, **sgd)
+    results = {"loss": loss} | {f"grad.{name}": g for name, g in gradients.items()} | model.state_dict()
+    return {name: value.detach().double() for name, value in results.items()}
+
+
+def our_step(args, start):
+    weights, images, labels = start
+    dtype = DTYPES[args.dtype]
+    with tempfile.TemporaryDirectory() as folder:
+        weights_file, inputs_file, out_file = (str(Path(folder) / f) for f in ("weights.st", "inputs.st", "out.st"))
+        save_file({name: cast(value, name, dtype) for name, value in weights.items()}, weights_file)
+        save_file({"input": cast(images, "input", dtype), "target": labels.contiguous()}, inputs_file)
+        command = [args.binary, "step", args.model, "--weights", weights_file, "--inputs", inputs_file]
+        command += ["--out", out_file, "--dtype", args.dtype, "--optimizer", "sgd", "--lr", repr(args.lr)]
+        command += ["--momentum", repr(args.momentum), "--weight-decay", repr(args.weight_decay), "--json"]
+        for name, value in model_options(args).items():
+            command += [f"--{name.replace('_', '-')}", str(value)]
+        done = subprocess.run(command + args.more, stdout=subprocess.PIPE, text=True)
+        if done.returncode != 0:
+            sys.exit(f"{' '.join(command)} failed with exit code {done.returncode}")
+        return {name: value.double() for name, value in load_file(out_file).items()}
+
+
+def errors(results, exact, names):
+    """By name, for one set of tensors."""
+    whole = math.sqrt(sum(exact[name].square().sum().item() for name in names))
+    found = {}
+    for name in names:
+        if results[name].shape != exact[name].shape:
+            sys.exit(f"{name} has shape {list(results[name].shape)}, PyTorch's has {list(exact[name].shape)}")
+        scale = max(exact[name].norm().item(), 1e-6 * whole)
+        found[name] = (results[name] - exact[name]).norm().item() / scale if scale > 0 else 0.0
+    return found
+
+
+def sets_of(exact):
+    """Names of the results, by set."""
+    parameters = [name.removeprefix("grad.") for name in exact if name.startswith("grad.")]
+    statistics = [n for n in exact if n != "loss" and not n.startswith("grad.") and n not in set(parameters)]
+    gradients = [f"grad.{name}" for name in parameters]
+    return {"loss": ["loss"], "gradients": gradients, "parameters": parameters, "statistics": statistics}
+
+
+def main():
+    args = parse_arguments()
+    start = draw_start(args)
+    ours = our_step(args, start)
+    exact = pytorch_step(args, start, torch.float64)
+    single = pytorch_step(args, start, torch.float32)
+    missing = [name for name in exact if name not in ours]
+    if missing:
+        sys.exit(f"{len(missing)} of {len(exact)} results are missing, such as {missing[0]}")
+
+    print(f"{args.model}, {args.dtype}, loss {ours['loss'].item():.15g}, PyTorch f64 {exact['loss'].item():.15g}")
+    print(f"{'set':11} {'tensors':>7} {'worst error':>12} {'PyTorch f32':>12} {'worst/limit':>12}  worst tensor")
+    passed = True
+    for set_name, names in sets_of(exact).items():
+        if not names:
+            continue
+        our_errors, single_errors = errors(ours, exact, names), errors(single, exact, names)
+        limits = {n: F64_LIMIT if args.dtype == "f64" else F32_FACTOR * max(single_errors[n], F32_PRECISION)
+                  for n in names}
+        # A NaN compares as the worst.
+        share = {n: our_errors[n] / limits[n] if our_errors[n] == our_errors[n] else math.inf for n in names}
+        worst = max(names, key=share.get)
+        print(f"{set_name:11} {len(names):7} {max(our_errors.values()):12.3g} {max(single_errors.values()):12.3g}"
+              f" {share[worst]:12.3g}  {worst}")
+        passed &= share[worst] <= 1
+    print("passed" if passed else "FAILED")
+    sys.exit(0 if passed else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,153 @@
+"""The image models of models/ in PyTorch, for golden values: torchvision's ResNets with any width, input channels and
+classes, and the CIFAR ResNets and the MLP, which torchvision has not. Parameter names are ours (and torchvision's)."""
+
+import math
+import re
+
+import numpy as np
+import torch
+from torch import nn
+from torchvision.models.resnet import BasicBlock, Bottleneck, ResNet
+
+import philox
+
+IMAGENET = {
+    18: (BasicBlock, [2, 2, 2, 2]),
+    34: (BasicBlock, [3, 4, 6, 3]),
+    50: (Bottleneck, [3, 4, 6, 3]),
+    101: (Bottleneck, [3, 4, 23, 3]),
+    152: (Bottleneck, [3, 8, 36, 3]),
+}
+CIFAR_DEPTHS = (20, 32, 44, 56, 110)
+
+
+class ScaledResNet(ResNet):
+    """torchvision's ResNet, its layers made again for another width."""
+
+    def __init__(self, block, blocks, width=64, widening=1, channels=3, classes=1000):
+        super().__init__(block, blocks, num_classes=classes, width_per_group=64 * widening)
+        self.inplanes = width
+        self.conv1 = nn.Conv2d(channels, width, kernel_size=7, stride=2, padding=3, bias=False)
+        self.bn1 = nn.BatchNorm2d(width)
+        self.layer1 = self._make_layer(block, width, blocks[0])
+        self.layer2 = self._make_layer(block, 2 * width, blocks[1], stride=2)
+        self.layer3 = self._make_layer(block, 4 * width, blocks[2], stride=2)
+        self.layer4 = self._make_layer(block, 8 * width, blocks[3], stride=2)
+        self.fc = nn.Linear(8 * width * block.expansion, classes)
+
+
+class CifarResNet(nn.Module):
+    """He et al. 2016, section 4.2, with projection shortcuts."""
+
+    def __init__(self, blocks_per_stage, width=16, channels=3, classes=10):
+        super().__init__()
+        self.conv1 = nn.Conv2d(channels, width, kernel_size=3, padding=1, bias=False)
+        self.bn1 = nn.BatchNorm2d(width)
+        inputs = width
+        for stage in range(3):
+            planes = width << stage
+            layer = nn.Sequential()
+            for block in range(blocks_per_stage):
+                stride = 2 if stage > 0 and block == 0 else 1
+                downsample = None
+                if stride != 1 or inputs != planes:
+                    downsample = nn.Sequential(
+                        nn.Conv2d(inputs, planes, kernel_size=1, stride=stride, bias=False), nn.BatchNorm2d(planes)
+                    )
+                layer.append(BasicBlock(inputs, planes, stride, downsample))
+                inputs = planes
+            self.add_module(f"layer{stage + 1}", layer)
+        self.fc = nn.Linear(inputs, classes)
+
+    def forward(self, x):
+        x = torch.relu(self.bn1(self.conv1(x)))
+        x = self.layer3(self.layer2(self.layer1(x)))
+        return self.fc(x.mean(dim=(2, 3)))
+
+
+class Mlp(nn.Module):
+    def __init__(self, inputs, hidden=512, layers=2, classes=10):
+        super().__init__()
+        self.layers = layers
+        for i in range(1, layers + 1):
+            self.add_module(f"fc{i}", nn.Linear(inputs, hidden))
+            inputs = hidden
+        self.add_module(f"fc{layers + 1}", nn.Linear(inputs, classes))
+
+    def forward(self, x):
+        x = x.flatten(1)
+        for i in range(1, self.layers + 1):
+            x = torch.relu(getattr(self, f"fc{i}")(x))
+        return getattr(self, f"fc{self.layers + 1}")(x)
+
+
+def make_model(name, image_size=None, channels=None, classes=None, width=None, hidden=None, layers=None):
+    """The model `name` with the options of the command line; None means the default."""
+    if name == "mlp":
+        inputs = (channels or 1) * (image_size or 28) ** 2
+        return Mlp(inputs, hidden or 512, 2 if layers is None else layers, classes or 10)
+    match = re.fullmatch(r"(?:resnet(\d+)|wide_resnet(\d+)_2|wresnet(\d+)-(\d+))", name)
+    if not match:
+        raise ValueError(f"unknown model {name}")
+    plain, wide, widened, factor = (int(g) if g else None for g in match.groups())
+    if plain in CIFAR_DEPTHS:
+        return CifarResNet((plain - 2) // 6, width or 16, channels or 3, classes or 10)
+    block, blocks = IMAGENET[plain or wide or widened]
+    return ScaledResNet(block, blocks, width or 64 * (factor or 1), 2 if wide else 1, channels or 3, classes or 1000)
+
+
+def defaults(name):
+    """(channels, image size, classes)"""
+    if name == "mlp":
+        return 1, 28, 10
+    match = re.fullmatch(r"resnet(\d+)", name)
+    return (3, 32, 10) if match and int(match[1]) in CIFAR_DEPTHS else (3, 224, 1000)
+
+
+def value_range(name, shape):
+    """(low, high) of the uniform distribution that a start value is drawn from; equal ends make a constant. Nothing
+    starts at the value that would hide an error (0 or 1)."""
+    leaf = name.rsplit(".", 1)[-1]
+    if name == "input":
+        return -1.7, 1.7
+    if name.startswith("momentum."):
+        return -0.01, 0.01
+    if leaf == "num_batches_tracked":
+        return 7, 7
+    if leaf in ("running_mean", "bias"):
+        return -0.2, 0.2
+    if len(shape) == 4:  # the deviation of He's initialisation, fan-out
+        high = round(math.sqrt(6 / (shape[0] * shape[2] * shape[3])), 4)
+        return -high, high
+    if len(shape) == 2:
+        high = round(math.sqrt(3 / shape[1]), 4)
+        return -high, high
+    return 0.5, 1.5  # batch norm's scale and running variance
+
+
+def start_value(name, shape, seed):
+    """A float64 tensor of values that float32 can hold."""
+    drawn = philox.uniform(name, shape, *value_range(name, shape), seed)
+    return torch.from_numpy(np.asarray(drawn, dtype=np.float32).astype(np.float64))
+
+
+def start_labels(batch, classes, seed):
+    return torch.from_numpy(philox.named_stream("target", seed).below(batch, classes))
+
+
+def sgd_step(model, images, labels, lr, momentum, weight_decay, start_momentum=None):
+    """One training step of cross entropy in the model's dtype; changes the model. Returns (loss, gradients, momentum).
+
+    `start_momentum`: momentum buffers by parameter name, else they start at zero.
+    """
+    model.train()
+    named = dict(model.named_parameters())
+    optimizer = torch.optim.SGD(named.values(), lr=lr, momentum=momentum, weight_decay=weight_decay)
+    for name, value in (start_momentum or {}).items():
+        optimizer.state[named[name]]["momentum_buffer"] = value.clone()
+    loss = nn.functional.cross_entropy(model(images), labels)
+    loss.backward()
+    optimizer.step()
+    gradients = {name: p.grad for name, p in named.items()}
+    buffers = {name: optimizer.state[p].get("momentum_buffer") for name, p in named.items()}
+    return loss.detach(), gradients, buffers

@@ -1,0 +1,311 @@
+#include <swapadvisor/core/units.h>
+#include <swapadvisor/swap/profile.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <optional>
+
+namespace swapadvisor {
+namespace {
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// One node's operands side by side in the arena; a buffer that occurs twice has one place.
+struct PackedNode {
+  std::vector<std::pair<int, std::int64_t>> buffers;  // (buffer, offset)
+  std::int64_t workspace = 0;
+  std::int64_t bytes = 0;
+
+  std::int64_t offset(int buffer) const {
+    return std::find_if(buffers.begin(), buffers.end(), [&](const auto& b) { return b.first == buffer; })->second;
+  }
+};
+
+PackedNode pack(const Graph& graph, const Node& node, const Kernel& kernel) {
+  PackedNode packed;
+  const auto place = [&](int tensor) {
+    const int buffer = graph.tensors()[static_cast<std::size_t>(tensor)].buffer;
+    for (const auto& [known, offset] : packed.buffers)
+      if (known == buffer) return;
+    packed.buffers.emplace_back(buffer, packed.bytes);
+    const Buffer& b = graph.buffers()[static_cast<std::size_t>(buffer)];
+    packed.bytes += round_up(b.spec.bytes(), arena_alignment);
+  };
+  for (int tensor : node.inputs) place(tensor);
+  for (int tensor : node.outputs) place(tensor);
+  packed.workspace = packed.bytes;
+  packed.bytes += round_up(kernel.workspace_bytes(), arena_alignment);
+  return packed;
+}
+
+template <class T>
+void fill_ones(HostMemory& memory) {
+  const T one{1};
+  for (std::int64_t at = 0; at + static_cast<std::int64_t>(sizeof(T)) <= memory.bytes(); at += sizeof(T))
+    std::memcpy(memory.data() + at, &one, sizeof(T));
+}
+
+std::unique_ptr<HostMemory> host_ones(Device& device, DType dtype, std::int64_t bytes) {
+  auto memory = device.host_alloc(bytes);
+  switch (dtype) {
+    case DType::f32: fill_ones<float>(*memory); break;
+    case DType::f64: fill_ones<double>(*memory); break;
+    case DType::u8: fill_ones<std::uint8_t>(*memory); break;
+    case DType::i32: fill_ones<std::int32_t>(*memory); break;
+    case DType::i64: fill_ones<std::int64_t>(*memory); break;
+  }
+  return memory;
+}
+
+/// Runs single nodes of a graph on operands of ones, in the arena.
+class NodeRunner {
+ public:
+  NodeRunner(const Graph& graph, const std::vector<std::unique_ptr<Kernel>>& kernels, Device& device,
+             std::int64_t memory_limit)
+      : graph_(graph), kernels_(kernels), device_(device) {
+    std::int64_t arena = 1;
+    std::int64_t largest[5] = {};
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      const Node& node = graph.nodes()[i];
+      packed_.push_back(pack(graph, node, *kernels[i]));
+      if (packed_[i].bytes > memory_limit)
+        fail("op '{}' ({}) needs {} of device memory, limit {}", node.name, node.op->type(),
+             format_bytes(packed_[i].bytes), format_bytes(memory_limit));
+      arena = std::max(arena, packed_[i].bytes);
+      for (const auto& [buffer, offset] : packed_[i].buffers) {
+        const TensorSpec& spec = graph.buffers()[static_cast<std::size_t>(buffer)].spec;
+        std::int64_t& bytes = largest[static_cast<std::size_t>(spec.dtype)];
+        bytes = std::max(bytes, spec.bytes());
+      }
+    }
+    base_ = device.arena(arena);
+    for (std::size_t d = 0; d < 5; ++d)
+      if (largest[d] > 0) ones_[d] = host_ones(device, static_cast<DType>(d), largest[d]);
+  }
+
+  /// Fresh ones in all operands of the node; the in stream is idle afterwards.
+  void refresh(std::size_t node) {
+    Stream& in = device_.stream(StreamKind::in);
+    for (const auto& [buffer, offset] : packed_[node].buffers) {
+      const TensorSpec& spec = graph_.buffers()[static_cast<std::size_t>(buffer)].spec;
+      in.copy(base_ + offset, ones_[static_cast<std::size_t>(spec.dtype)]->data(), spec.bytes());
+    }
+    in.synchronize();
+  }
+
+  /// Queues the node on the compute stream. The arguments of the latest call per node stay until the next.
+  void launch(std::size_t node) {
+    Arguments& a = arguments(node);
+    device_.stream(StreamKind::compute).launch(*kernels_[node], a.args);
+  }
+
+  std::byte* base() const { return base_; }
+
+ private:
+  struct Arguments {
+    std::vector<const void*> inputs;
+    std::vector<void*> outputs;
+    KernelArgs args;
+  };
+
+  Arguments& arguments(std::size_t index) {
+    arguments_.resize(kernels_.size());
+    auto& slot = arguments_[index];
+    if (slot) return *slot;
+    slot = std::make_unique<Arguments>();
+    const Node& node = graph_.nodes()[index];
+    const auto address = [&](int tensor) {
+      const TensorInfo& info = graph_.tensors()[static_cast<std::size_t>(tensor)];
+      return base_ + packed_[index].offset(info.buffer) + info.byte_offset;
+    };
+    for (int tensor : node.inputs) slot->inputs.push_back(address(tensor));
+    for (int tensor : node.outputs) slot->outputs.push_back(address(tensor));
+    slot->args = {slot->inputs, slot->outputs,
+                  kernels_[index]->workspace_bytes() > 0 ? base_ + packed_[index].workspace : nullptr};
+    return *slot;
+  }
+
+  const Graph& graph_;
+  const std::vector<std::unique_ptr<Kernel>>& kernels_;
+  Device& device_;
+  std::vector<PackedNode> packed_;
+  std::vector<std::unique_ptr<Arguments>> arguments_;
+  std::unique_ptr<HostMemory> ones_[5];
+  std::byte* base_ = nullptr;
+};
+
+double time_node(NodeRunner& runner, std::size_t node, int repeats, Device& device, Event& start, Event& end) {
+  Stream& compute = device.stream(StreamKind::compute);
+  std::vector<double> seconds;
+  for (int r = 0; r <= repeats; ++r) {
+    runner.refresh(node);
+    compute.record(start);
+    runner.launch(node);
+    compute.record(end);
+    compute.synchronize();
+    if (r > 0) seconds.push_back(end.seconds() - start.seconds());
+  }
+  return median(seconds);
+}
+
+/// What one measurement of copies beside compute found.
+struct Beside {
+  double compute_seconds = 0;
+  double in_bytes_per_second = 0, out_bytes_per_second = 0;
+};
+
+/// Times the link by copying to the end of the arena while the compute stream runs a sample of the graph's ops.
+class LinkTimer {
+ public:
+  LinkTimer(NodeRunner& runner, std::vector<std::size_t> sample, Device& device)
+      : runner_(runner), sample_(std::move(sample)), device_(device) {
+    // Both halves of what the ops leave free would be too little on tight limits; copies may overwrite operands,
+    // since only time counts here. Two host blocks, so that the directions do not share cache lines.
+    block_ = std::clamp<std::int64_t>(device.arena_bytes() / 2 / page_bytes * page_bytes, page_bytes, 32 << 20);
+    for (auto& host : host_) host = device.host_alloc(block_);
+  }
+
+  double latency() {
+    std::vector<double> seconds;
+    for (int i = 0; i < 21; ++i) seconds.push_back(copy_seconds(64));
+    return median(seconds);
+  }
+
+  /// Seconds of one block alone, to choose how many copies fill a measurement.
+  double block_seconds() {
+    std::vector<double> seconds;
+    for (int i = 0; i < 3; ++i) seconds.push_back(copy_seconds(block_));
+    return median(seconds);
+  }
+
+  Beside measure(bool in, bool out, int copies, double latency) {
+    auto start = device_.make_event(), end = device_.make_event();
+    Stream& compute = device_.stream(StreamKind::compute);
+    compute.record(*start);
+    for (std::size_t node : sample_) runner_.launch(node);
+    compute.record(*end);
+    Direction directions[2] = {{StreamKind::in, {}, {}}, {StreamKind::out, {}, {}}};
+    for (int d = 0; d < 2; ++d)
+      if (d == 0 ? in : out) queue_copies(directions[d], d, copies);
+    device_.synchronize();
+    Beside beside{end->seconds() - start->seconds(), 0, 0};
+    if (in) beside.in_bytes_per_second = speed(directions[0], latency);
+    if (out) beside.out_bytes_per_second = speed(directions[1], latency);
+    return beside;
+  }
+
+ private:
+  struct Direction {
+    StreamKind kind;
+    std::vector<std::unique_ptr<Event>> starts, ends;
+  };
+
+  double copy_seconds(std::int64_t bytes) {
+    auto start = device_.make_event(), end = device_.make_event();
+    Stream& in = device_.stream(StreamKind::in);
+    in.record(*start);
+    in.copy(device_.arena(1), host_[0]->data(), bytes);
+    in.record(*end);
+    in.synchronize();
+    return end->seconds() - start->seconds();
+  }
+
+  void queue_copies(Direction& direction, int d, int copies) {
+    Stream& stream = device_.stream(direction.kind);
+    std::byte* device = device_.arena(1) + (d == 0 ? 0 : device_.arena_bytes() - block_);
+    std::byte* host = host_[d]->data();
+    for (int i = 0; i < copies; ++i) {
+      direction.starts.push_back(device_.make_event());
+      direction.ends.push_back(device_.make_event());
+      stream.record(*direction.starts.back());
+      if (d == 0) stream.copy(device, host, block_);
+      else stream.copy(host, device, block_);
+      stream.record(*direction.ends.back());
+    }
+  }
+
+  double speed(const Direction& direction, double latency) const {
+    std::vector<double> seconds;
+    for (std::size_t i = 0; i < direction.starts.size(); ++i)
+      seconds.push_back(direction.ends[i]->seconds() - direction.starts[i]->seconds());
+    return static_cast<double>(block_) / std::max(median(seconds) - latency, 1e-9);
+  }
+
+  NodeRunner& runner_;
+  std::vector<std::size_t> sample_;
+  Device& device_;
+  std::int64_t block_ = 0;
+  std::unique_ptr<HostMemory> host_[2];
+};
+
+/// Nodes spread over the graph that take about `target` seconds together; the whole graph repeats when it is shorter.
+std::vector<std::size_t> sample_nodes(const std::vector<OpProfile>& profiles, double target) {
+  double total = 0;
+  for (const OpProfile& p : profiles) total += p.seconds;
+  std::vector<std::size_t> sample;
+  if (total <= 0) return sample;
+  double due = 0, run = 0, passed = 0;
+  const double share = target / total;
+  while (run < target && sample.size() < 100000)
+    for (std::size_t i = 0; i < profiles.size() && run < target; ++i) {
+      passed += profiles[i].seconds;
+      due = share * passed;
+      if (run > due) continue;
+      sample.push_back(i);
+      run += profiles[i].seconds;
+    }
+  return sample;
+}
+
+}  // namespace
+
+std::vector<OpProfile> workspace_profiles(const std::vector<std::unique_ptr<Kernel>>& kernels) {
+  std::vector<OpProfile> profiles;
+  for (const auto& kernel : kernels) profiles.push_back({0, kernel->workspace_bytes()});
+  return profiles;
+}
+
+std::vector<OpProfile> profile_ops(const Graph& graph, const std::vector<std::unique_ptr<Kernel>>& kernels,
+                                   Device& device, const ProfileOptions& options) {
+  NodeRunner runner(graph, kernels, device, options.memory_limit);
+  const auto start = device.make_event(), end = device.make_event();
+  std::vector<OpProfile> profiles = workspace_profiles(kernels);
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    profiles[i].seconds = time_node(runner, i, std::max(1, options.repeats), device, *start, *end);
+    if (options.progress) options.progress(static_cast<int>(i) + 1, static_cast<int>(kernels.size()));
+  }
+  return profiles;
+}
+
+DeviceSpec profile_link(const Graph& graph, const std::vector<std::unique_ptr<Kernel>>& kernels,
+                        const std::vector<OpProfile>& profiles, Device& device, const ProfileOptions& options) {
+  constexpr double sample_seconds = 0.25;
+  NodeRunner runner(graph, kernels, device, options.memory_limit);
+  LinkTimer timer(runner, sample_nodes(profiles, sample_seconds), device);
+  DeviceSpec spec;
+  spec.name = device.name();
+  spec.memory_bytes = options.memory_limit;
+  spec.copy_latency_seconds = timer.latency();
+  const double block = timer.block_seconds();
+  const int copies = std::clamp(static_cast<int>(sample_seconds / std::max(block, 1e-6)), 3, 2000);
+  timer.measure(false, false, 0, 0);  // warm up
+  const Beside alone = timer.measure(false, false, 0, 0);
+  const Beside in = timer.measure(true, false, copies, spec.copy_latency_seconds);
+  const Beside out = timer.measure(false, true, copies, spec.copy_latency_seconds);
+  const Beside both = timer.measure(true, true, copies, spec.copy_latency_seconds);
+  spec.h2d_bytes_per_second = in.in_bytes_per_second;
+  spec.d2h_bytes_per_second = out.out_bytes_per_second;
+  spec.duplex_bytes_per_second = std::min(both.in_bytes_per_second + both.out_bytes_per_second,
+                                          spec.h2d_bytes_per_second + spec.d2h_bytes_per_second);
+  const double beside = (in.compute_seconds + out.compute_seconds + both.compute_seconds) / 3;
+  spec.compute_slowdown_while_copying =
+      alone.compute_seconds > 0 ? std::max(1.0, beside / alone.compute_seconds) : 1.0;
+  return spec;
+}
+
+}  // namespace swapadvisor

@@ -1,0 +1,264 @@
+#include <swapadvisor/core/error.h>
+#include <swapadvisor/swap/bounds.h>
+#include <swapadvisor/swap/simulate.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace swapadvisor {
+namespace {
+
+constexpr double never = std::numeric_limits<double>::infinity();
+constexpr std::int64_t no_need = std::numeric_limits<std::int64_t>::min() / 2;
+
+template <class Values>
+void recount_ends(const Values& ends, std::size_t index, std::int32_t& begin, std::int32_t& end) {
+  begin = index == 0 ? 0 : ends[index - 1];
+  end = ends[index];
+}
+
+}  // namespace
+
+void FlatProgram::clear() {
+  stream.clear();
+  work.clear();
+  waits.clear();
+  waits_end.clear();
+  waits_previous.clear();
+  waits_previous_end.clear();
+}
+
+std::int32_t FlatProgram::add(StreamKind kind, double amount) {
+  stream.push_back(kind);
+  work.push_back(amount);
+  waits_end.push_back(static_cast<std::int32_t>(waits.size()));
+  waits_previous_end.push_back(static_cast<std::int32_t>(waits_previous.size()));
+  return size() - 1;
+}
+
+Simulator::Simulator(const DeviceSpec& device)
+    : h2d_(device.h2d_bytes_per_second),
+      d2h_(device.d2h_bytes_per_second),
+      shared_factor_(1),
+      latency_(device.copy_latency_seconds),
+      slowdown_(device.compute_slowdown_while_copying) {
+  if (!(h2d_ > 0) || !(d2h_ > 0))
+    fail("device '{}' has a link of {} and {} bytes per second: expected more than 0", device.name, h2d_,
+         d2h_);
+  const double duplex = device.duplex_bytes_per_second;
+  if (duplex > 0 && duplex < h2d_ + d2h_) shared_factor_ = duplex / (h2d_ + d2h_);
+}
+
+void Simulator::load(const FlatProgram& program) {
+  const auto count = static_cast<std::size_t>(program.size());
+  for (Stream& stream : streams_) {
+    stream.queue.clear();
+    stream.iteration = stream.position = stream.done = 0;
+    stream.phase = Phase::idle;
+    stream.end = never;
+  }
+  rank_.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    Stream& stream = at(program.stream[i]);
+    rank_[i] = static_cast<std::int64_t>(stream.queue.size());
+    stream.queue.push_back({program.work[i], {no_need, no_need, no_need}, static_cast<std::int32_t>(i)});
+  }
+  for (Stream& stream : streams_) stream.length = static_cast<std::int64_t>(stream.queue.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    auto& need = at(program.stream[i]).queue[static_cast<std::size_t>(rank_[i])].need;
+    const auto raise = [&](std::int32_t awaited, std::size_t limit, bool previous) {
+      SWAPADVISOR_ASSERT(awaited >= 0 && static_cast<std::size_t>(awaited) < limit,
+                         "instruction {} waits for {}", i, awaited);
+      const auto s = static_cast<std::size_t>(program.stream[static_cast<std::size_t>(awaited)]);
+      const std::int64_t done = rank_[static_cast<std::size_t>(awaited)] + 1;
+      need[s] = std::max(need[s], previous ? done - streams_[s].length : done);
+    };
+    std::int32_t begin, end;
+    recount_ends(program.waits_end, i, begin, end);
+    for (; begin < end; ++begin) raise(program.waits[static_cast<std::size_t>(begin)], i, false);
+    recount_ends(program.waits_previous_end, i, begin, end);
+    for (; begin < end; ++begin) raise(program.waits_previous[static_cast<std::size_t>(begin)], count, true);
+  }
+  now_ = 0;
+}
+
+bool Simulator::ready(const Stream& stream) const {
+  const auto& need = stream.queue[static_cast<std::size_t>(stream.position)].need;
+  for (std::size_t s = 0; s < streams_.size(); ++s)
+    if (streams_[s].done < need[s] + stream.iteration * streams_[s].length) return false;
+  return true;
+}
+
+void Simulator::begin_work(Stream& stream) {
+  stream.phase = Phase::active;
+  stream.remaining = stream.queue[static_cast<std::size_t>(stream.position)].work;
+  stream.since = now_;
+  stream.rate = 0;  // `update_rates` sets it and the end
+}
+
+void Simulator::start_ready(std::int32_t count, Timeline* timeline) {
+  for (Stream& stream : streams_) {
+    if (stream.phase != Phase::idle || stream.length == 0 || stream.iteration == count || !ready(stream))
+      continue;
+    if (timeline) {
+      const std::int64_t i = stream.queue[static_cast<std::size_t>(stream.position)].instruction;
+      timeline->start[static_cast<std::size_t>(stream.iteration * timeline->instructions + i)] = now_;
+    }
+    if (&stream != &at(StreamKind::compute) && latency_ > 0) {
+      stream.phase = Phase::latency;
+      stream.end = now_ + latency_;
+    } else {
+      begin_work(stream);
+    }
+  }
+}
+
+void Simulator::set_rate(Stream& stream, double rate) {
+  if (stream.phase != Phase::active || stream.rate == rate) return;
+  stream.remaining = std::max(0.0, stream.remaining - (now_ - stream.since) * stream.rate);
+  stream.since = now_;
+  stream.rate = rate;
+  stream.end = now_ + stream.remaining / rate;
+}
+
+void Simulator::update_rates() {
+  Stream& in = at(StreamKind::in);
+  Stream& out = at(StreamKind::out);
+  const bool in_moves = in.phase == Phase::active;
+  const bool out_moves = out.phase == Phase::active;
+  const double factor = in_moves && out_moves ? shared_factor_ : 1;
+  set_rate(in, h2d_ * factor);
+  set_rate(out, d2h_ * factor);
+  set_rate(at(StreamKind::compute), in_moves || out_moves ? 1 / slowdown_ : 1);
+}
+
+void Simulator::finish(Stream& stream, Timeline* timeline) {
+  if (stream.phase == Phase::latency) return begin_work(stream);
+  if (timeline) {
+    const std::int64_t i = stream.queue[static_cast<std::size_t>(stream.position)].instruction;
+    timeline->end[static_cast<std::size_t>(stream.iteration * timeline->instructions + i)] = now_;
+  }
+  stream.phase = Phase::idle;
+  stream.end = never;
+  ++stream.done;
+  if (++stream.position == stream.length) {
+    stream.position = 0;
+    ++stream.iteration;
+  }
+}
+
+// Goes to the next event. False when nothing runs any more.
+bool Simulator::step(std::int32_t count, Timeline* timeline) {
+  start_ready(count, timeline);
+  update_rates();
+  double next = never;
+  for (const Stream& stream : streams_) next = std::min(next, stream.end);
+  if (next == never) return false;
+  now_ = next;
+  for (Stream& stream : streams_)
+    if (stream.end == next) finish(stream, timeline);
+  return true;
+}
+
+double Simulator::iteration_seconds(const FlatProgram& program) {
+  constexpr std::int64_t first_measured = 3, last_measured = 7;
+  load(program);
+  const Stream& compute = at(StreamKind::compute);
+  if (compute.length == 0) return 0;
+  double begin = 0;
+  while (compute.iteration < last_measured) {
+    const std::int64_t iteration = compute.iteration;
+    const bool progress = step(iterations, nullptr);
+    SWAPADVISOR_ASSERT(progress, "the program deadlocks in the simulator");
+    if (compute.iteration != iteration && compute.iteration == first_measured) begin = now_;
+  }
+  double work = 0;
+  for (const Entry& entry : compute.queue) work += entry.work;
+  return std::max(work,
+                  (now_ - begin) / (last_measured - first_measured));  // the maximum undoes rounding only
+}
+
+void Simulator::timeline(const FlatProgram& program, std::int32_t count, Timeline& timeline) {
+  load(program);
+  const auto entries = static_cast<std::size_t>(count) * static_cast<std::size_t>(program.size());
+  timeline.iterations = count;
+  timeline.instructions = program.size();
+  timeline.start.assign(entries, 0);
+  timeline.end.assign(entries, 0);
+  while (step(count, &timeline)) continue;
+  for (const Stream& stream : streams_)
+    SWAPADVISOR_ASSERT(stream.length == 0 || stream.iteration == count,
+                       "the program deadlocks in the simulator");
+}
+
+void flatten(const Program& program, FlatProgram& flat) {
+  flat.clear();
+  for (const Instruction& instruction : program.instructions) {
+    const auto target = static_cast<std::size_t>(instruction.target);
+    const bool run = instruction.kind == InstructionKind::run;
+    flat.add(instruction.stream(), run ? program.graph.ops[target].seconds
+                                       : static_cast<double>(program.graph.buffers[target].bytes));
+    for (std::int32_t i : instruction.wait) flat.wait_for(i);
+    for (std::int32_t i : instruction.wait_previous) flat.wait_for_previous(i);
+  }
+}
+
+Timeline simulate_timeline(const Program& program, std::int32_t iterations) {
+  FlatProgram flat;
+  flatten(program, flat);
+  Timeline timeline;
+  Simulator(program.device).timeline(flat, iterations, timeline);
+  return timeline;
+}
+
+std::int64_t peak_bytes(const Program& program) {
+  std::int64_t peak = 0;
+  const auto bytes_of = [&](std::int32_t b) {
+    return program.graph.buffers[static_cast<std::size_t>(b)].bytes;
+  };
+  for (const Resident& resident : program.resident)
+    peak = std::max(peak, resident.offset + bytes_of(resident.buffer));
+  for (const Instruction& instruction : program.instructions) {
+    if (instruction.kind != InstructionKind::run) {
+      peak = std::max(peak, instruction.offsets.front() + bytes_of(instruction.target));
+      continue;
+    }
+    const PlanOp& op = program.graph.ops[static_cast<std::size_t>(instruction.target)];
+    auto offset = instruction.offsets.begin();
+    for (std::int32_t b : op.inputs) peak = std::max(peak, *offset++ + bytes_of(b));
+    for (std::int32_t b : op.outputs) peak = std::max(peak, *offset++ + bytes_of(b));
+    if (op.workspace_bytes > 0) peak = std::max(peak, *offset + op.workspace_bytes);
+  }
+  return peak;
+}
+
+Prediction simulate(const Program& program) {
+  Prediction prediction;
+  FlatProgram flat;
+  flatten(program, flat);
+  prediction.iteration_seconds = Simulator(program.device).iteration_seconds(flat);
+  prediction.ideal_seconds = total_seconds(program.graph);
+  prediction.efficiency =
+      prediction.iteration_seconds > 0 ? prediction.ideal_seconds / prediction.iteration_seconds : 1;
+  std::vector<bool> has_run(program.graph.ops.size(), false);
+  for (const Instruction& instruction : program.instructions) {
+    const auto target = static_cast<std::size_t>(instruction.target);
+    switch (instruction.kind) {
+      case InstructionKind::swap_in:
+        prediction.swap_in_bytes += program.graph.buffers[target].bytes;
+        break;
+      case InstructionKind::swap_out:
+        prediction.swap_out_bytes += program.graph.buffers[target].bytes;
+        break;
+      case InstructionKind::run:
+        if (has_run[target]) prediction.recompute_seconds += program.graph.ops[target].seconds;
+        has_run[target] = true;
+    }
+  }
+  prediction.peak_bytes = peak_bytes(program);
+  prediction.bound_seconds = bound_seconds(program.graph, program.device);
+  prediction.swap_bound_seconds = swap_bound_seconds(program);
+  return prediction;
+}
+
+}  // namespace swapadvisor

@@ -1,0 +1,410 @@
+#include <swapadvisor/core/error.h>
+#include <swapadvisor/core/units.h>
+#include <swapadvisor/memory/liveness.h>
+#include <swapadvisor/swap/walk.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace swapadvisor {
+
+Walker::Walker(const OpTable& table, const DeviceSpec& device)
+    : table_(&table),
+      limit_(device.memory_bytes),
+      h2d_(device.h2d_bytes_per_second),
+      d2h_(device.d2h_bytes_per_second),
+      latency_(device.copy_latency_seconds),
+      fixed_(table.buffer_count(), -1),
+      states_(table.buffer_count()) {
+  // More than everything at once is never used; a finite arena keeps arithmetic on addresses safe.
+  std::int64_t everything = 0, workspace = 0;
+  for (std::size_t b = 0; b < table.buffer_count(); ++b)
+    everything += table.bytes(static_cast<std::int32_t>(b));
+  for (std::size_t i = 0; i < table.op_count(); ++i)
+    workspace = std::max(workspace, table.workspace(static_cast<std::int32_t>(i)));
+  limit_ = std::min(limit_, everything + workspace) / arena_alignment * arena_alignment;
+  fixed_candidates_.resize(table.buffer_count());
+  std::iota(fixed_candidates_.begin(), fixed_candidates_.end(), 0);
+  std::stable_sort(fixed_candidates_.begin(), fixed_candidates_.end(),
+                   [&](std::int32_t a, std::int32_t b) { return table.bytes(a) < table.bytes(b); });
+}
+
+// --- what the order says
+// ---------------------------------------------------------------------------------------
+
+void Walker::find_uses() {
+  const std::size_t buffers = table_->buffer_count();
+  const std::size_t n = order_.size();
+  next_seen_.assign(buffers, never);
+  next_reads_.assign(buffers, false);
+  last_write_.assign(buffers, -1);
+  uses_begin_.resize(n);
+  std::int32_t total = 0;
+  for (std::size_t s = 0; s < n; ++s) {
+    uses_begin_[s] = total;
+    total += static_cast<std::int32_t>(table_->operands(order_[s]).size());
+  }
+  uses_.resize(static_cast<std::size_t>(total));
+  for (std::size_t s = n; s-- > 0;) {
+    auto use = static_cast<std::size_t>(uses_begin_[s]);
+    for (const OpTable::Operand& operand : table_->operands(order_[s])) {
+      const auto b = static_cast<std::size_t>(operand.buffer);
+      const bool last = next_seen_[b] == never;
+      uses_[use++] = {next_seen_[b], last ? !table_->persistent(operand.buffer) : !next_reads_[b]};
+      next_seen_[b] = static_cast<std::int32_t>(s);
+      next_reads_[b] = operand.read;
+      if (operand.write && last_write_[b] < 0) last_write_[b] = static_cast<std::int32_t>(s);
+    }
+  }
+  first_use_ = next_seen_;
+  for (std::size_t s = 0; s < n; ++s) {
+    auto use = static_cast<std::size_t>(uses_begin_[s]);
+    for (const OpTable::Operand& operand : table_->operands(order_[s])) {
+      Use& u = uses_[use++];
+      if (u.next == never && table_->persistent(operand.buffer))
+        u.next = static_cast<std::int32_t>(n) + first_use_[static_cast<std::size_t>(operand.buffer)];
+    }
+  }
+}
+
+void Walker::find_pairs() {
+  const PlanGraph& graph = table_->graph();
+  pairs_.assign(order_.size(), {});
+  for (std::size_t s = 0; s < order_.size(); ++s) {
+    const PlanOp& op = graph.ops[static_cast<std::size_t>(order_[s])];
+    if (!op.inplace) continue;
+    const auto operands = table_->operands(order_[s]);
+    const auto dies = [&](std::size_t input) {
+      for (std::size_t k = 0; k < operands.size(); ++k)
+        if (operands[k].buffer == op.inputs[input]) return uses(static_cast<std::int32_t>(s))[k].dies;
+      return false;
+    };
+    const InplacePair pair = inplace_pair(graph, op, dies);
+    if (!pair.any()) continue;
+    const std::int32_t donor = op.inputs[static_cast<std::size_t>(pair.input)];
+    const std::int32_t taker = op.outputs[static_cast<std::size_t>(pair.output)];
+    if (!fixed(donor) && !fixed(taker)) pairs_[s] = {donor, taker};
+  }
+}
+
+std::int64_t Walker::op_need(std::int32_t step) const {
+  const std::int32_t op = op_at(step);
+  std::int64_t need = table_->workspace(op);
+  for (const OpTable::Operand& operand : table_->operands(op))
+    if (!fixed(operand.buffer)) need += table_->bytes(operand.buffer);
+  const Pair& pair = pairs_[static_cast<std::size_t>(step)];
+  return pair.taker < 0 ? need : need - table_->bytes(pair.taker);
+}
+
+// Fixing must not take from any op what it needs: without pairs, so that the choice is the same for any
+// order.
+void Walker::choose_fixed() {
+  std::fill(fixed_.begin(), fixed_.end(), -1);
+  fixed_bytes_ = 0;
+  const auto allowed = static_cast<std::int64_t>(static_cast<double>(limit_) * policy_.fixed_fraction);
+  for (std::int32_t b : fixed_candidates_) {
+    if (fixed_bytes_ + table_->bytes(b) > allowed) break;
+    fixed_[static_cast<std::size_t>(b)] = fixed_bytes_;
+    fixed_bytes_ += table_->bytes(b);
+  }
+  for (std::size_t i = 0; i < table_->op_count() && fixed_bytes_ > 0; ++i) {
+    const auto op = static_cast<std::int32_t>(i);
+    std::int64_t need = table_->workspace(op) + fixed_bytes_;
+    for (const OpTable::Operand& operand : table_->operands(op))
+      if (!fixed(operand.buffer)) need += table_->bytes(operand.buffer);
+    if (need <= limit_) continue;
+    std::fill(fixed_.begin(), fixed_.end(), -1);
+    fixed_bytes_ = 0;
+  }
+}
+
+void Walker::check_needs() {
+  for (std::size_t s = 0; s < order_.size(); ++s) {
+    const std::int64_t need = op_need(static_cast<std::int32_t>(s));
+    if (need + fixed_bytes_ <= limit_) continue;
+    const PlanOp& op = table_->graph().ops[static_cast<std::size_t>(order_[s])];
+    order_.clear();  // not to be taken for checked
+    fail("op '{}' ({}) needs {} of device memory, limit {}", op.name, op.type, format_bytes(need),
+         format_bytes(limit_));
+  }
+}
+
+void Walker::prepare(const WalkRequest& request) {
+  const bool new_order =
+      !std::equal(order_.begin(), order_.end(), request.order.begin(), request.order.end());
+  const bool new_fixed = run_end_.empty() || policy_.fixed_fraction != request.policy.fixed_fraction;
+  policy_ = request.policy;
+  if (new_order) order_.assign(request.order.begin(), request.order.end());
+  if (new_fixed) choose_fixed();
+  if (new_order || new_fixed) {
+    find_uses();
+    find_pairs();
+    check_needs();
+    // Ops without a measured time still separate uses in time.
+    const std::size_t n = order_.size();
+    const std::vector<PlanOp>& ops = table_->graph().ops;
+    double seconds = 0;
+    for (std::int32_t op : order_) seconds += ops[static_cast<std::size_t>(op)].seconds;
+    const double base = std::max(seconds / static_cast<double>(n + 1) * 0.01, 1e-9);
+    ideal_start_.resize(2 * n + 1);
+    ideal_start_[0] = 0;
+    for (std::size_t s = 0; s < 2 * n; ++s)
+      ideal_start_[s + 1] = ideal_start_[s] + ops[static_cast<std::size_t>(order_[s % n])].seconds + base;
+  }
+  run_end_.assign(order_.size(), 0);
+  copies_.clear();
+  run_offsets_.clear();
+  run_offsets_begin_.clear();
+  in_step_ = -1;
+  in_ready_ = out_ready_ = 0;
+}
+
+void Walker::load_start() {
+  std::fill(states_.begin(), states_.end(), State{});
+  arena_.reset(fixed_bytes_, limit_);
+}
+
+// --- moving buffers
+// ----------------------------------------------------------------------------------------------
+
+void Walker::free_segment(std::size_t segment, std::int32_t since, double since_seconds) {
+  const std::int32_t buffer = arena_[segment].buffer;
+  state(buffer).offset = -1;
+  state(buffer).home = false;
+  arena_.release(segment, since, since_seconds, in_step_);
+}
+
+void Walker::place(std::int32_t buffer, const Room& room) {
+  const std::size_t index = arena_.occupy(room.offset, table_->bytes(buffer), buffer);
+  ArenaSegment& segment = arena_[index];
+  segment.since = room.since;
+  segment.since_seconds = room.since_seconds;
+  segment.pinned = true;
+  state(buffer).offset = room.offset;
+}
+
+void Walker::touch_segment(std::int32_t buffer, std::int32_t next, bool pinned) {
+  ArenaSegment& segment = arena_[arena_.find(state(buffer).offset)];
+  segment.pinned = pinned;
+  const std::int64_t bytes = table_->bytes(buffer);
+  segment.evict_seconds = copy_seconds(bytes, h2d_) + (state(buffer).dirty ? copy_seconds(bytes, d2h_) : 0);
+  segment.next_use_seconds = ideal_start_[static_cast<std::size_t>(next)];
+}
+
+void Walker::swap_out(std::int32_t buffer, std::int32_t step) {
+  State& s = state(buffer);
+  const std::int64_t offset = fixed(buffer) ? fixed_[static_cast<std::size_t>(buffer)] : s.offset;
+  copies_.push_back({InstructionKind::swap_out, buffer, offset, step});
+  out_ready_ = std::max(out_ready_, end_of(step)) + copy_seconds(table_->bytes(buffer), d2h_);
+  s.swapped_out = step;
+  s.swapped_out_seconds = out_ready_;
+  s.dirty = false;
+}
+
+void Walker::swap_in(std::int32_t buffer, const Room& room, std::int32_t step) {
+  State& s = state(buffer);
+  in_step_ = policy_.on_demand ? step - 1 : std::max({in_step_, room.since, s.swapped_out});
+  SWAPADVISOR_ASSERT(in_step_ < step, "a swap-in of buffer {} comes after step {} that needs it", buffer,
+                     step);
+  const double start = std::max(
+      {in_ready_, room.since_seconds, s.swapped_out_seconds, policy_.on_demand ? end_of(step - 1) : 0.0});
+  in_ready_ = start + copy_seconds(table_->bytes(buffer), h2d_);
+  copies_.push_back({InstructionKind::swap_in, buffer, room.offset, in_step_});
+  s.swapped_in = in_step_;
+  s.ready_seconds = in_ready_;
+  s.dirty = false;
+  if (fixed(buffer)) return;
+  place(buffer, room);
+  arena_[arena_.find(room.offset)].since = in_step_;
+}
+
+// The range is free after the last use; the swap-out, if it needs one, starts already after the last write.
+void Walker::evict(std::size_t segment, std::int32_t step) {
+  const std::int32_t buffer = arena_[segment].buffer;
+  const State& s = state(buffer);
+  std::int32_t since = std::max(s.last_access, arena_[segment].since);
+  double free_seconds = end_of(s.last_access);
+  if (s.dirty) {
+    swap_out(buffer, policy_.on_demand ? step - 1 : s.last_write);
+    free_seconds = std::max(free_seconds, s.swapped_out_seconds);
+  }
+  if (policy_.on_demand) since = step - 1;
+  free_segment(segment, since, free_seconds);
+}
+
+Walker::Room Walker::clear_range(std::int64_t offset, std::int64_t bytes, std::int32_t step) {
+  Room room{offset, -1, 0};
+  for (std::int64_t at = offset; at < offset + bytes;) {
+    const std::size_t index = arena_.find(at);
+    if (!arena_[index].is_free()) {
+      evict(index, step);
+      continue;
+    }
+    room.since = std::max(room.since, arena_[index].since);
+    room.since_seconds = std::max(room.since_seconds, arena_[index].since_seconds);
+    at = arena_[index].end();
+  }
+  return room;
+}
+
+// --- one step
+// ----------------------------------------------------------------------------------------------------
+
+bool Walker::find_room(std::int64_t bytes, std::int32_t step, bool copy_in, Room& room) {
+  const ArenaWindow window = policy_.eviction == WalkPolicy::Eviction::belady
+                                 ? cheapest_window(bytes, step, copy_in)
+                                 : least_recent_window(bytes);
+  if (!window.found()) return false;
+  room = clear_range(align_in_window(window, bytes), bytes, step);
+  return true;
+}
+
+void Walker::run_step(std::int32_t step) {
+  const std::int32_t op = op_at(step);
+  const auto operands = table_->operands(op);
+  const Pair pair = pairs_[static_cast<std::size_t>(step)];
+  const std::size_t first_copy = copies_.size();
+  for (const OpTable::Operand& operand : operands) {
+    State& s = state(operand.buffer);
+    if (!fixed(operand.buffer) && s.offset >= 0) arena_[arena_.find(s.offset)].pinned = true;
+    if (fixed(operand.buffer) && table_->kind(operand.buffer) == BufferKind::input && s.last_access < 0)
+      swap_in(operand.buffer, {fixed_[static_cast<std::size_t>(operand.buffer)], -1, 0}, step);
+  }
+  bool fits = true;
+  double start = end_of(step - 1);
+  Room room;
+  for (std::size_t k = 0; k < operands.size() && fits; ++k) {  // operands only read come first
+    const std::int32_t b = operands[k].buffer;
+    if (fixed(b) || state(b).offset >= 0 || b == pair.taker) continue;
+    fits = find_room(table_->bytes(b), step, operands[k].read, room);
+    if (!fits) break;
+    if (operands[k].read)
+      swap_in(b, room, step);
+    else
+      place(b, room);
+    start = std::max(start, room.since_seconds);
+  }
+  if (fits && pair.taker >= 0 && state(pair.taker).offset < 0) {
+    ArenaSegment& segment = arena_[arena_.find(state(pair.donor).offset)];
+    state(pair.taker).offset = segment.offset;
+    state(pair.donor).offset = -1;
+    segment.buffer = pair.taker;
+  }
+  if (fits && table_->workspace(op) > 0) {
+    fits = find_room(table_->workspace(op), step, false, room);
+    if (fits) start = std::max(start, room.since_seconds);
+    workspace_offset_ = room.offset;
+  }
+  if (!fits) {
+    const auto superseded = [&](const Copy& copy) {
+      return copy.kind == InstructionKind::swap_in && !fixed(copy.buffer);
+    };
+    copies_.erase(
+        std::remove_if(copies_.begin() + static_cast<std::ptrdiff_t>(first_copy), copies_.end(), superseded),
+        copies_.end());
+    pack(step);
+  }
+  finish_run(step, start);
+}
+
+// No window without operands of the op: they are in each other's way. Packs them side by side at the bottom.
+void Walker::pack(std::int32_t step) {
+  const std::int32_t op = op_at(step);
+  const Pair pair = pairs_[static_cast<std::size_t>(step)];
+  if (pair.taker >= 0 && state(pair.taker).offset >= 0 && state(pair.donor).offset < 0) {  // undo the taking
+    ArenaSegment& segment = arena_[arena_.find(state(pair.taker).offset)];
+    state(pair.donor).offset = segment.offset;
+    state(pair.taker).offset = -1;
+    segment.buffer = pair.donor;
+  }
+  for (const OpTable::Operand& operand : table_->operands(op)) {
+    if (fixed(operand.buffer) || state(operand.buffer).offset < 0) continue;
+    const std::size_t segment = arena_.find(state(operand.buffer).offset);
+    if (operand.read)
+      evict(segment, step);
+    else
+      free_segment(segment, arena_[segment].since, arena_[segment].since_seconds);
+  }
+  std::int64_t offset = fixed_bytes_;
+  for (const OpTable::Operand& operand : table_->operands(op)) {
+    const std::int32_t b = operand.buffer;
+    if (fixed(b) || b == pair.taker) continue;
+    const Room room = clear_range(offset, table_->bytes(b), step);
+    if (operand.read)
+      swap_in(b, room, step);
+    else
+      place(b, room);
+    offset += table_->bytes(b);
+  }
+  if (pair.taker >= 0) {
+    ArenaSegment& segment = arena_[arena_.find(state(pair.donor).offset)];
+    state(pair.taker).offset = segment.offset;
+    state(pair.donor).offset = -1;
+    segment.buffer = pair.taker;
+  }
+  if (table_->workspace(op) > 0) {
+    clear_range(offset, table_->workspace(op), step);
+    workspace_offset_ = offset;
+  }
+}
+
+void Walker::finish_run(std::int32_t step, double start) {
+  const std::int32_t op = op_at(step);
+  const auto operands = table_->operands(op);
+  const Pair pair = pairs_[static_cast<std::size_t>(step)];
+  for (const OpTable::Operand& operand : operands)
+    if (operand.read) start = std::max(start, state(operand.buffer).ready_seconds);
+  const double end = start + table_->graph().ops[static_cast<std::size_t>(op)].seconds;
+  run_end_[static_cast<std::size_t>(step)] = end;
+
+  run_offsets_begin_.push_back(static_cast<std::int32_t>(run_offsets_.size()));
+  const bool taken = pair.taker >= 0 && state(pair.donor).offset < 0;
+  for (std::int32_t b : table_->slots(op))
+    run_offsets_.push_back(fixed(b)                   ? fixed_[static_cast<std::size_t>(b)]
+                           : taken && b == pair.donor ? state(pair.taker).offset
+                                                      : state(b).offset);
+  if (table_->workspace(op) > 0) {
+    run_offsets_.push_back(workspace_offset_);
+    const std::size_t segment = arena_.occupy(workspace_offset_, table_->workspace(op), 0);
+    arena_.release(segment, step, end, in_step_);
+  }
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    const std::int32_t b = operands[k].buffer;
+    const Use& use = uses(step)[k];
+    State& s = state(b);
+    s.last_access = step;
+    if (operands[k].write) {
+      s.last_write = step;
+      s.dirty = true;
+      if (table_->kind(b) == BufferKind::output && last_write_[static_cast<std::size_t>(b)] == step)
+        swap_out(b, step);
+    }
+    if (fixed(b) || s.offset < 0) continue;
+    const std::size_t segment = arena_.find(s.offset);
+    arena_[segment].since = step;
+    if (use.dies)
+      free_segment(segment, step, s.swapped_out == step ? s.swapped_out_seconds : end);
+    else
+      touch_segment(b, use.next, false);
+  }
+}
+
+void Walker::walk(const WalkRequest& request) {
+  prepare(request);
+  load_start();
+  for (const Resident& resident : request.start) {
+    if (fixed(resident.buffer) || first_use_[static_cast<std::size_t>(resident.buffer)] == never) continue;
+    place(resident.buffer, {resident.offset, -1, 0});
+    state(resident.buffer).dirty = resident.dirty;
+    state(resident.buffer).home = true;
+    touch_segment(resident.buffer, first_use_[static_cast<std::size_t>(resident.buffer)], false);
+  }
+  const auto n = static_cast<std::int32_t>(order_.size());
+  for (std::int32_t step = 0; step < n; ++step) run_step(step);
+  collect_at_last_op();
+  if (!request.close) return;
+  close(request);
+  build_list();
+}
+
+}  // namespace swapadvisor

@@ -1,0 +1,172 @@
+// The walk: one pass over an op order that decides, with exact addresses, what is on the device when.
+//
+// Before each op, its missing operands get room: the cheapest window of the arena by the policy, whose
+// resident buffers are evicted. Decisions are made in op order, yet listed where they can start earliest
+// ("back-dated"): an eviction's swap-out right after the value's last write, a swap-in as soon as its range
+// is free and its host copy written, swap-ins among themselves in order of need. Prefetch follows from that
+// list order and `WaitInference`. Eviction by furthest next use follows Belady (1966); choosing among windows
+// of contiguous addresses, weighing bytes and swap-outs already paid for, is ours.
+#pragma once
+
+#include <swapadvisor/swap/arena_map.h>
+#include <swapadvisor/swap/instruction_list.h>
+#include <swapadvisor/swap/op_table.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace swapadvisor {
+
+struct WalkPolicy {
+  enum class Eviction : std::uint8_t { belady, lru };
+
+  Eviction eviction = Eviction::belady;
+  /// Copies are listed at the op that asks for them and wait for the op before it: no prefetch, no early
+  /// swap-out.
+  bool on_demand = false;
+  /// What a second of estimated stall weighs against a second of link time spent on evicting what is needed
+  /// again within one iteration.
+  double stall_weight = 3;
+  /// Small buffers, smallest first, live at fixed addresses as long as they take no more than this part of
+  /// memory.
+  double fixed_fraction = 0.005;
+};
+
+struct WalkRequest {
+  std::span<const std::int32_t> order;  ///< every op once, dependencies kept
+  std::span<const Resident> start;      ///< on the device when the iteration begins
+  /// End with what `start` says: swap in again what was evicted, swap out what is dirty besides. Without it
+  /// the walk ends with whatever is resident then, and is no complete iteration.
+  bool close = true;
+  WalkPolicy policy;
+};
+
+/// Walks one graph on one device, again and again; keeps its scratch memory. One per thread.
+class Walker {
+ public:
+  /// Uses the link fields of `device` and its memory limit.
+  Walker(const OpTable& table, const DeviceSpec& device);
+
+  /// Throws `Error` when one op alone exceeds the limit; never for another reason.
+  void walk(const WalkRequest& request);
+
+  /// Drops what was derived from the last order, though the next one be the same.
+  void forget_order() { order_.clear(); }
+
+  /// The instruction list of the last closed walk.
+  const InstructionList& instructions() const { return list_; }
+  /// What has to be on the device at iteration boundaries, by address.
+  std::span<const Resident> residents() const { return residents_; }
+  /// Persistent buffers, by address, that were on the device when the last op was done (before any closing).
+  std::span<const Resident> residents_at_last_op() const { return at_last_op_; }
+  /// Of `start`, those that stayed at their address all through, before any closing; `dirty` as it turned
+  /// out.
+  std::span<const Resident> residents_worth_keeping() const { return worth_keeping_; }
+  /// Estimated seconds of the iteration: a rough guide, use the simulator.
+  double estimated_seconds() const { return run_end_.empty() ? 0 : run_end_.back(); }
+
+ private:
+  struct State {
+    std::int64_t offset = -1;  // -1: not on the device
+    std::int32_t last_access = -1, last_write = -1;
+    std::int32_t swapped_in = -1;   // step after which its last swap-in is listed
+    std::int32_t swapped_out = -1;  // the same of its last swap-out
+    double swapped_out_seconds = 0;
+    double ready_seconds = 0;
+    bool dirty = false;  // the host copy, if any, is not the device's value
+    bool home = false;   // at the address of `start` without interruption
+  };
+  /// An operand's place in the order.
+  struct Use {
+    std::int32_t next = 0;  // step of the next use; `op count` + first use when it wraps; `never`
+    bool dies = false;      // the value is not needed afterwards
+  };
+  struct Copy {
+    InstructionKind kind;
+    std::int32_t buffer;
+    std::int64_t offset;
+    std::int32_t step;  // listed after the run of this step
+  };
+  struct Room {
+    std::int64_t offset = 0;
+    std::int32_t since = -1;
+    double since_seconds = 0;
+  };
+
+  static constexpr std::int32_t never = std::numeric_limits<std::int32_t>::max();
+
+  void prepare(const WalkRequest& request);
+  void choose_fixed();
+  void find_uses();
+  void find_pairs();
+  void load_start();
+  void run_step(std::int32_t step);
+  void pack(std::int32_t step);
+  void finish_run(std::int32_t step, double start);
+  void swap_in(std::int32_t buffer, const Room& room, std::int32_t step);
+  void swap_out(std::int32_t buffer, std::int32_t step);
+  void evict(std::size_t segment, std::int32_t step);
+  void free_segment(std::size_t segment, std::int32_t since, double since_seconds);
+  bool find_room(std::int64_t bytes, std::int32_t step, bool copy_in, Room& room);
+  Room clear_range(std::int64_t offset, std::int64_t bytes, std::int32_t step);
+  ArenaWindow cheapest_window(std::int64_t bytes, std::int32_t step, bool copy_in);
+  ArenaWindow least_recent_window(std::int64_t bytes) const;
+  double stall(const ArenaWindow& window, std::int64_t bytes, std::int32_t step, bool copy_in) const;
+  std::int64_t align_in_window(const ArenaWindow& window, std::int64_t bytes) const;
+  void place(std::int32_t buffer, const Room& room);
+  void touch_segment(std::int32_t buffer, std::int32_t next, bool pinned);
+  std::int64_t op_need(std::int32_t step) const;
+  void check_needs();
+  void close(const WalkRequest& request);
+  void collect_at_last_op();
+  void build_list();
+
+  State& state(std::int32_t buffer) { return states_[static_cast<std::size_t>(buffer)]; }
+  const State& state(std::int32_t buffer) const { return states_[static_cast<std::size_t>(buffer)]; }
+  bool fixed(std::int32_t buffer) const { return fixed_[static_cast<std::size_t>(buffer)] >= 0; }
+  std::int32_t op_at(std::int32_t step) const { return order_[static_cast<std::size_t>(step)]; }
+  std::span<const Use> uses(std::int32_t step) const {
+    return {uses_.data() + uses_begin_[static_cast<std::size_t>(step)], table_->operands(op_at(step)).size()};
+  }
+  double end_of(std::int32_t step) const { return step < 0 ? 0 : run_end_[static_cast<std::size_t>(step)]; }
+  double copy_seconds(std::int64_t bytes, double bytes_per_second) const {
+    return latency_ + static_cast<double>(bytes) / bytes_per_second;
+  }
+
+  const OpTable* table_;
+  std::int64_t limit_;
+  double h2d_, d2h_, latency_;
+  WalkPolicy policy_;
+
+  std::vector<std::int32_t> order_;
+  std::vector<std::int32_t> uses_begin_;
+  std::vector<Use> uses_;
+  std::vector<std::int32_t> first_use_, last_write_, next_seen_;
+  std::vector<bool> next_reads_;
+  struct Pair {
+    std::int32_t donor = -1, taker = -1;  // buffers
+  };
+  std::vector<Pair> pairs_;          // by step
+  std::vector<double> ideal_start_;  // by step, wrapping once: 2n + 1 entries
+
+  std::vector<std::int64_t> fixed_;  // address, or -1
+  std::vector<std::int32_t> fixed_candidates_;
+  std::int64_t fixed_bytes_ = 0;
+  ArenaMap arena_;
+  std::vector<State> states_;
+  std::vector<double> run_end_;
+  std::vector<double> window_costs_;
+  std::vector<Copy> copies_;
+  std::vector<std::int64_t> run_offsets_;
+  std::vector<std::int32_t> run_offsets_begin_;
+  std::int64_t workspace_offset_ = 0;
+  std::int32_t in_step_ = -1;  // the last swap-in is listed after this step
+  double in_ready_ = 0, out_ready_ = 0;
+
+  InstructionList list_;
+  std::vector<std::int32_t> counts_, sorted_;
+  std::vector<Resident> residents_, at_last_op_, worth_keeping_;
+};
+
+}  // namespace swapadvisor

@@ -1,0 +1,91 @@
+#include <gtest/gtest.h>
+#include <swapadvisor/train/augment.h>
+
+#include <map>
+#include <numeric>
+#include <set>
+#include <vector>
+
+namespace swapadvisor {
+namespace {
+
+using Image = std::vector<std::uint8_t>;
+
+Image counting(const Shape& shape) {
+  Image image(static_cast<std::size_t>(shape.numel()));
+  std::iota(image.begin(), image.end(), std::uint8_t{1});
+  return image;
+}
+
+Image augmented(const Image& image, const Shape& shape, const Augmentation& augmentation, std::uint64_t seed,
+                std::int64_t epoch, std::int64_t sample) {
+  Image out(image.size(), 77);
+  augment(image, shape, augmentation, seed, epoch, sample, out);
+  return out;
+}
+
+// The image moved by (down, right), written the obvious way.
+Image moved(const Image& image, const Shape& shape, std::int64_t down, std::int64_t right, bool flip) {
+  Image out(image.size());
+  const std::int64_t height = shape[1], width = shape[2];
+  for (std::int64_t c = 0; c < shape[0]; ++c)
+    for (std::int64_t y = 0; y < height; ++y)
+      for (std::int64_t x = 0; x < width; ++x) {
+        const std::int64_t from_y = y + down, from_x = (flip ? width - 1 - x : x) + right;
+        if (from_y < 0 || from_y >= height || from_x < 0 || from_x >= width) continue;
+        out[static_cast<std::size_t>((c * height + y) * width + x)] =
+            image[static_cast<std::size_t>((c * height + from_y) * width + from_x)];
+      }
+  return out;
+}
+
+TEST(AugmentTest, NothingByDefault) {
+  const Shape shape{3, 4, 5};
+  const Image image = counting(shape);
+  EXPECT_FALSE(Augmentation{}.active());
+  for (int sample = 0; sample < 20; ++sample) EXPECT_EQ(augmented(image, shape, {}, 1, 2, sample), image);
+}
+
+TEST(AugmentTest, EveryResultIsACropOrItsMirrorAndAllOccur) {
+  const Shape shape{3, 4, 5};
+  const Image image = counting(shape);
+  std::map<Image, int> expected;
+  for (std::int64_t down = -2; down <= 2; ++down)
+    for (std::int64_t right = -2; right <= 2; ++right)
+      for (bool flip : {false, true}) expected[moved(image, shape, down, right, flip)] = 0;
+  ASSERT_EQ(expected.size(), 50u);
+  for (int sample = 0; sample < 5000; ++sample) {
+    const auto found = expected.find(augmented(image, shape, {2, true}, 1, 0, sample));
+    ASSERT_NE(found, expected.end()) << sample;
+    ++found->second;
+  }
+  for (const auto& [result, count] : expected) EXPECT_NEAR(count, 100, 60);
+}
+
+TEST(AugmentTest, PaddingLargerThanTheImage) {
+  const Shape shape{1, 2, 3};
+  const Image image = counting(shape);
+  std::set<Image> expected, got;
+  for (std::int64_t down = -9; down <= 9; ++down)
+    for (std::int64_t right = -9; right <= 9; ++right) expected.insert(moved(image, shape, down, right, false));
+  for (int sample = 0; sample < 5000; ++sample) got.insert(augmented(image, shape, {9, false}, 1, 0, sample));
+  EXPECT_EQ(got, expected);
+}
+
+TEST(AugmentTest, DependsOnSeedEpochAndSampleOnly) {
+  const Shape shape{1, 9, 9};
+  const Image image = counting(shape);
+  const Augmentation augmentation{4, true};
+  const auto sequence = [&](std::uint64_t seed, std::int64_t epoch) {
+    std::vector<Image> all;
+    for (int sample = 0; sample < 16; ++sample) all.push_back(augmented(image, shape, augmentation, seed, epoch, sample));
+    return all;
+  };
+  EXPECT_EQ(sequence(1, 0), sequence(1, 0));
+  EXPECT_NE(sequence(1, 0), sequence(2, 0));
+  EXPECT_NE(sequence(1, 0), sequence(1, 1));
+  EXPECT_NE(sequence(1, 1), sequence(1, (std::int64_t{1} << 32) + 1));
+}
+
+}  // namespace
+}  // namespace swapadvisor

@@ -1,0 +1,73 @@
+// Every planner on many random graphs: plans are proven valid, stay within the limit, and are refused only
+// where one op alone does not fit.
+#include <gtest/gtest.h>
+#include <random_plan_graph.h>
+#include <swapadvisor/core/error.h>
+#include <swapadvisor/swap/planner.h>
+#include <swapadvisor/swap/verify.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace swapadvisor {
+namespace {
+
+std::uint64_t graph_count() {
+  const char* wanted = std::getenv("SWAPADVISOR_RANDOM_GRAPHS");
+  return wanted ? std::strtoull(wanted, nullptr, 10) : 2000;
+}
+
+PlanRequest small_request(const PlanGraph& graph, const DeviceSpec& device) {
+  PlanRequest request;
+  request.graph = &graph;
+  request.device = device;
+  request.seed = 7;
+  request.search_evaluations = 30;
+  return request;
+}
+
+void expect_good(const Program& program, const DeviceSpec& device) {
+  const Verdict verdict = verify(program);
+  ASSERT_TRUE(verdict.valid) << verdict.error;
+  EXPECT_LE(program.arena_bytes, device.memory_bytes);
+  EXPECT_LE(program.predicted.peak_bytes, program.arena_bytes);
+  EXPECT_LE(program.host_bytes, device.host_bytes);
+  EXPECT_EQ(program.host_bytes, host_bytes_needed(program.graph, program.instructions));
+  EXPECT_GE(program.predicted.iteration_seconds, total_seconds(program.graph) * (1 - 1e-9));
+}
+
+TEST(RandomPlans, EveryPlannerIsValidWithinTheLimit) {
+  const std::vector<PlannerInfo> planners = planner_list();
+  for (std::uint64_t seed = 0; seed < graph_count(); ++seed) {
+    const PlanGraph graph = random_plan_graph(seed);
+    const DeviceSpec device = random_device(seed, graph);
+    for (const PlannerInfo& info : planners) {
+      SCOPED_TRACE("graph " + std::to_string(seed) + ", planner " + info.name);
+      try {
+        expect_good(make_planner(info.name)->plan(small_request(graph, device)), device);
+      } catch (const Error& error) {
+        EXPECT_EQ(info.name, "none") << error.what();
+        EXPECT_GT(device_bytes_needed(graph), device.memory_bytes);
+      }
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST(RandomPlans, RefusedJustBelowTheLargestOp) {
+  for (std::uint64_t seed = 0; seed < graph_count() / 20; ++seed) {
+    const PlanGraph graph = random_plan_graph(seed);
+    DeviceSpec device = random_device(seed, graph);
+    device.memory_bytes = largest_op_bytes(graph) - 1;
+    if (device.memory_bytes < arena_alignment) continue;
+    for (const PlannerInfo& info : planner_list()) {
+      SCOPED_TRACE("graph " + std::to_string(seed) + ", planner " + info.name);
+      EXPECT_THROW(make_planner(info.name)->plan(small_request(graph, device)), Error);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace swapadvisor

@@ -1,0 +1,75 @@
+#include <swapadvisor/core/rng.h>
+#include <swapadvisor/train/augment.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace swapadvisor {
+namespace {
+
+// The source of output row `out`: `source` is shifted left by `shift` (may be negative), zeros come in.
+void shift_row(std::span<const std::uint8_t> source, std::int64_t shift, std::span<std::uint8_t> out) {
+  const auto width = static_cast<std::int64_t>(out.size());
+  const std::int64_t first = std::clamp<std::int64_t>(-shift, 0, width);
+  const std::int64_t last = std::clamp<std::int64_t>(width - shift, first, width);
+  std::fill(out.begin(), out.begin() + first, std::uint8_t{0});
+  if (last > first) std::copy_n(source.begin() + first + shift, last - first, out.begin() + first);
+  std::fill(out.begin() + last, out.end(), std::uint8_t{0});
+}
+
+int parse_padding(std::string_view item, std::string_view text) {
+  if (item == "crop") return 4;
+  int padding = 0;
+  const std::string_view digits = item.substr(5);
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), padding);
+  if (error != std::errc() || end != digits.data() + digits.size() || padding < 1 || padding > 1024)
+    fail("augmentation '{}': a crop takes 1 to 1024 pixels of padding, got '{}'", text, digits);
+  return padding;
+}
+
+}  // namespace
+
+Augmentation parse_augmentation(std::string_view text) {
+  Augmentation parsed;
+  if (text == "none") return parsed;
+  for (std::string_view rest = text;;) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view item = rest.substr(0, comma);
+    if (item == "flip") parsed.horizontal_flip = true;
+    else if (item == "crop" || item.starts_with("crop:")) parsed.crop_padding = parse_padding(item, text);
+    else fail("unknown augmentation '{}' in '{}': expected none, crop[:PIXELS] or flip", item, text);
+    if (comma == std::string_view::npos) return parsed;
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+void augment(std::span<const std::uint8_t> image, const Shape& shape, const Augmentation& augmentation,
+             std::uint64_t seed, std::int64_t epoch, std::int64_t sample, std::span<std::uint8_t> out) {
+  SWAPADVISOR_ASSERT(shape.rank() == 3 && static_cast<std::int64_t>(image.size()) == shape.numel() &&
+                         out.size() == image.size() && augmentation.crop_padding >= 0,
+                     "augment {} bytes of shape {} into {}, padding {}", image.size(), to_string(shape),
+                     out.size(), augmentation.crop_padding);
+  const auto e = static_cast<std::uint64_t>(epoch);
+  const RandomStream random{seed ^ hash_name("augment"), static_cast<std::uint32_t>(e >> 32),
+                            static_cast<std::uint32_t>(e)};
+  const std::uint64_t first_draw = 4 * static_cast<std::uint64_t>(sample);
+  const std::int64_t padding = augmentation.crop_padding;
+  const auto positions = static_cast<std::uint32_t>(2 * padding + 1);
+  const std::int64_t down = random.below(first_draw, positions) - padding;
+  const std::int64_t right = random.below(first_draw + 1, positions) - padding;
+  const bool flip = augmentation.horizontal_flip && (random.bits(first_draw + 2) >> 31) != 0;
+
+  const std::int64_t height = shape[1], width = shape[2];
+  for (std::int64_t row = 0; row < shape[0] * height; ++row) {
+    const std::int64_t y = row % height + down;
+    const auto to = out.subspan(static_cast<std::size_t>(row * width), static_cast<std::size_t>(width));
+    if (y < 0 || y >= height) {
+      std::fill(to.begin(), to.end(), std::uint8_t{0});
+      continue;
+    }
+    shift_row(image.subspan(static_cast<std::size_t>((row + down) * width), to.size()), right, to);
+    if (flip) std::reverse(to.begin(), to.end());
+  }
+}
+
+}  // namespace swapadvisor

@@ -1,0 +1,205 @@
+#include <swapadvisor/train/cli.h>
+
+#include <signal.h>
+
+#include <cstdio>
+#include <new>
+
+namespace swapadvisor {
+namespace {
+
+void add_commands(CLI::App& app) {
+  add_train_command(app);
+  add_eval_command(app);
+  add_step_command(app);
+  add_profile_command(app);
+  add_plan_command(app);
+  add_simulate_command(app);
+  add_verify_command(app);
+  add_list_commands(app);
+}
+
+int complain(const char* sentence, int code) {
+  std::fprintf(stderr, "swapadvisor: %s\n", sentence);
+  return code;
+}
+
+}  // namespace
+
+int run_command_line(int argc, const char* const* argv) {
+  CLI::App app{"Trains neural networks that do not fit in device memory: order, addresses, swaps and recompute of "
+               "every step are planned before the first one.",
+               "swapadvisor"};
+  app.set_version_flag("--version", "swapadvisor " SWAPADVISOR_VERSION);
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(38);
+  add_commands(app);
+  try {
+    app.parse(argc, argv);
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    return complain(error.what(), 2);
+  } catch (const std::bad_alloc&) {
+    return complain("out of memory", 1);
+  } catch (const std::exception& error) {
+    return complain(error.what(), 1);
+  }
+}
+
+void print_json(const nlohmann::ordered_json& object) { std::printf("%s\n", object.dump().c_str()); }
+
+void OutputOptions::add_to(CLI::App& command) {
+  command.add_flag("--json", json, "Print one JSON object on standard output");
+  command.add_flag("--quiet", quiet, "No progress");
+}
+
+void TaskOptions::add_to(CLI::App& command, bool model_required) {
+  auto* positional = add_checked(command, "MODEL", model, "Model name; `swapadvisor models` lists them",
+                                 [](const std::string& name) { find_model(name); });
+  if (model_required) positional->required();
+  const std::string group = "Model and data";
+  const auto number = [&](const std::string& name, std::optional<std::int64_t>& value, const std::string& help) {
+    command.add_option(name, value, help)->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))->group(group);
+  };
+  number("--image-size", model_options.image_size, "Height and width of the images");
+  number("--channels", model_options.channels, "Channels of the images");
+  number("--classes", model_options.classes, "Classes");
+  number("--width", model_options.width, "ResNets: channels after the stem");
+  number("--hidden", model_options.hidden, "mlp: features of a hidden layer");
+  number("--layers", model_options.layers, "mlp: hidden layers");
+  std::string kinds;
+  for (std::string_view kind : dataset_kinds()) kinds += (kinds.empty() ? "" : ", ") + std::string(kind);
+  std::vector<std::string> known(dataset_kinds().begin(), dataset_kinds().end());
+  command.add_option("--dataset", dataset, "Kind of data: " + kinds)
+      ->check(CLI::IsMember(known))
+      ->capture_default_str()
+      ->group(group);
+  command.add_option("--data", data, "Folder of the data")->group(group);
+  command.add_option("--batch-size", batch_size, "Samples per step")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 31))
+      ->capture_default_str()
+      ->group(group);
+}
+
+std::unique_ptr<Dataset> TaskOptions::open(Split split, std::uint64_t seed) const {
+  if (dataset != "synthetic" && data.empty()) fail("--dataset {} needs --data, the folder of its files", dataset);
+  const ModelInfo info = find_model(model, model_options).info;
+  DatasetOptions options;
+  options.image_shape = {info.channels, info.image_size, info.image_size};
+  options.classes = static_cast<int>(info.classes);
+  options.seed = seed;
+  options.size = std::max<std::int64_t>(options.size, batch_size * 2);
+  return open_dataset(dataset, data, split, options);
+}
+
+Model TaskOptions::settle(const Dataset& data_set) const {
+  ModelOptions options = model_options;
+  const Shape image = data_set.image_shape();
+  const auto decide = [&](std::optional<std::int64_t>& option, std::int64_t value, const char* what) {
+    if (option && *option != value)
+      fail("{} {} was asked for, but the {} data have {}", what, *option, dataset, value);
+    option = value;
+  };
+  decide(options.image_size, image[1], "image size");
+  decide(options.channels, image[0], "channels");
+  decide(options.classes, data_set.classes(), "classes");
+  return find_model(model, options);
+}
+
+StepOptions TaskOptions::step_options(const Dataset& data_set) const {
+  StepOptions options;
+  options.batch_size = batch_size;
+  options.mean = data_set.mean();
+  options.deviation = data_set.deviation();
+  return options;
+}
+
+void OptimizerCommandOptions::add_to(CLI::App& command) {
+  const std::string group = "Optimizer";
+  command.add_option("--optimizer", optimizer.name, "Optimizer: sgd")
+      ->check(CLI::IsMember({"sgd"}))
+      ->capture_default_str()
+      ->group(group);
+  command.add_option("--lr", learning_rate, "Learning rate")->capture_default_str()->group(group);
+  command.add_option("--momentum", optimizer.momentum, "Momentum")->capture_default_str()->group(group);
+  command.add_option("--weight-decay", optimizer.weight_decay, "Weight decay")->capture_default_str()->group(group);
+  command.add_flag("--nesterov", optimizer.nesterov, "Nesterov momentum")->group(group);
+  command.add_option("--label-smoothing", label_smoothing, "Label smoothing")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str()
+      ->group(group);
+}
+
+void DeviceCommandOptions::add_to(CLI::App& command) {
+  const std::string group = "Device";
+  command.add_option("--device", device, "Device to run on: cpu")
+      ->check(CLI::IsMember({"cpu"}))
+      ->capture_default_str()
+      ->group(group);
+  command.add_option("--threads", threads, "Compute threads; 0: all cores")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str()
+      ->group(group);
+  add_checked(command, "--link-bandwidth", link_bandwidth,
+              "Speed of the link to host memory, each way, such as 2GB/s; default: as memory copies",
+              [](const std::string& text) { parse_bandwidth(text); })
+      ->group(group);
+}
+
+std::unique_ptr<Device> DeviceCommandOptions::open() const {
+  CpuDeviceOptions options;
+  options.threads = threads;
+  if (!link_bandwidth.empty()) options.link_bytes_per_second = parse_bandwidth(link_bandwidth);
+  return make_cpu_device(options);
+}
+
+void PlanCommandOptions::add_to(CLI::App& command) {
+  const std::string group = "Memory and planning";
+  add_checked(command, "--memory-limit", memory_limit,
+              "Device memory to use: 512MiB, 1.5GB, or 40% of what the model needs; default: all of the device",
+              [](const std::string& text) { parse_size_limit(text); })
+      ->group(group);
+  add_checked(command, "--host-limit", host_limit, "Host memory for swapping; default: unbounded",
+              [](const std::string& text) { parse_size(text); })
+      ->group(group);
+  add_checked(command, "--planner", planner,
+              std::string("Planner; `swapadvisor planners` lists them. Default: none if everything fits, else ") +
+                  default_planner,
+              [](const std::string& name) { make_planner(name); })
+      ->group(group);
+  command.add_option("--search-seconds", search_seconds, "Search budget in seconds")
+      ->check(CLI::Range(0.0, 1e9))
+      ->group(group);
+  command.add_option("--search-evaluations", search_evaluations, "Search budget in evaluations, exact")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 60))
+      ->group(group);
+}
+
+std::optional<SizeLimit> PlanCommandOptions::limit() const {
+  if (memory_limit.empty()) return std::nullopt;
+  return parse_size_limit(memory_limit);
+}
+
+std::int64_t PlanCommandOptions::host_bytes() const {
+  return host_limit.empty() ? DeviceSpec::unbounded : parse_size(host_limit);
+}
+
+InterruptStop::InterruptStop() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  waiter_ = std::jthread([this, set](const std::stop_token& done) {
+    const timespec tick{0, 100'000'000};
+    while (!done.stop_requested()) {
+      if (sigtimedwait(&set, nullptr, &tick) != SIGINT) continue;
+      if (source_.stop_requested()) std::_Exit(130);
+      source_.request_stop();
+    }
+  });
+}
+
+InterruptStop::~InterruptStop() = default;
+
+}  // namespace swapadvisor

@@ -1,0 +1,123 @@
+// The command line: shared options and the commands. Each command is one file, command_NAME.cpp.
+#pragma once
+
+#include <swapadvisor/core/cpu_device.h>
+#include <swapadvisor/core/units.h>
+#include <swapadvisor/models/registry.h>
+#include <swapadvisor/swap/planner.h>
+#include <swapadvisor/train/dataset.h>
+#include <swapadvisor/train/session.h>
+#include <swapadvisor/train/training_graph.h>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <thread>
+#include <string>
+#include <vector>
+
+namespace swapadvisor {
+
+/// Runs the command line. Returns the exit code: 0 success, 1 failure, 2 bad usage.
+int run_command_line(int argc, const char* const* argv);
+
+/// What every command takes.
+struct OutputOptions {
+  bool json = false;
+  bool quiet = false;
+
+  void add_to(CLI::App& command);
+  bool people() const { return !json && !quiet; }
+};
+
+/// One JSON object on standard output.
+void print_json(const nlohmann::ordered_json& object);
+
+/// Which model, on what data.
+struct TaskOptions {
+  std::string model;
+  ModelOptions model_options;
+  std::string dataset = "synthetic";
+  std::string data;
+  std::int64_t batch_size = 128;
+
+  void add_to(CLI::App& command, bool model_required = true);
+  /// The data set of that split; synthetic data take the model's image shape and classes.
+  std::unique_ptr<Dataset> open(Split split, std::uint64_t seed) const;
+  /// The model with what the data decide: image size, channels, classes. `--image-size` and so on go first.
+  Model settle(const Dataset& dataset) const;
+  /// Scaling of the images and batch size.
+  StepOptions step_options(const Dataset& dataset) const;
+};
+
+struct OptimizerCommandOptions {
+  OptimizerOptions optimizer;
+  double label_smoothing = 0;
+  double learning_rate = 0.1;
+
+  void add_to(CLI::App& command);
+};
+
+/// Device to run on.
+struct DeviceCommandOptions {
+  std::string device = "cpu";
+  int threads = 0;
+  std::string link_bandwidth;
+
+  void add_to(CLI::App& command);
+  std::unique_ptr<Device> open() const;
+};
+
+/// Limits, planner and search.
+struct PlanCommandOptions {
+  std::string memory_limit;
+  std::string host_limit;
+  std::string planner;
+  double search_seconds = 0;
+  std::int64_t search_evaluations = 0;
+
+  void add_to(CLI::App& command);
+  std::optional<SizeLimit> limit() const;
+  std::int64_t host_bytes() const;  ///< unbounded when not given
+};
+
+/// Adds `--NAME` with a check: what `validate` throws is bad usage.
+template <class F>
+CLI::Option* add_checked(CLI::App& command, const std::string& name, std::string& value, const std::string& help,
+                         F validate) {
+  return command.add_option(name, value, help)->check([validate](const std::string& text) {
+    try {
+      validate(text);
+      return std::string();
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+  });
+}
+
+/// A stop token that Ctrl-C triggers; a second Ctrl-C ends the process. Signals are blocked for the whole process,
+/// so it must be made before other threads are.
+class InterruptStop {
+ public:
+  InterruptStop();
+  ~InterruptStop();
+  std::stop_token token() const { return source_.get_token(); }
+
+ private:
+  std::stop_source source_;
+  std::jthread waiter_;
+};
+
+void add_train_command(CLI::App& app);
+void add_eval_command(CLI::App& app);
+void add_step_command(CLI::App& app);
+void add_profile_command(CLI::App& app);
+void add_plan_command(CLI::App& app);
+void add_simulate_command(CLI::App& app);
+void add_verify_command(CLI::App& app);
+void add_list_commands(CLI::App& app);  ///< models, planners, devices
+
+}  // namespace swapadvisor

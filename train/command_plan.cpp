@@ -1,0 +1,165 @@
+// plan, simulate, verify: nothing here runs an op or allocates a tensor.
+#include <swapadvisor/swap/cost_model.h>
+#include <swapadvisor/swap/device_spec.h>
+#include <swapadvisor/swap/plan_file.h>
+#include <swapadvisor/swap/simulate.h>
+#include <swapadvisor/swap/trace.h>
+#include <swapadvisor/swap/verify.h>
+#include <swapadvisor/train/cli.h>
+
+namespace swapadvisor {
+namespace {
+
+struct PlanCommand {
+  TaskOptions task;
+  OptimizerCommandOptions optimizer;
+  PlanCommandOptions plan;
+  OutputOptions output;
+  std::string graph_file, profile_file, device = "v100-16g", out, trace, graph_out;
+  std::uint64_t seed = 1;
+  int threads = 1;
+};
+
+void print_prediction(const Program& program, std::int64_t needed) {
+  const Prediction& p = program.predicted;
+  fmt::print("planner            {}\n", program.planner);
+  if (needed > 0) fmt::print("device memory      {} of {} needed\n", format_bytes(p.peak_bytes), format_bytes(needed));
+  else fmt::print("device memory      {}\n", format_bytes(p.peak_bytes));
+  fmt::print("memory limit       {}\n", format_bytes(program.device.memory_bytes));
+  fmt::print("host memory        {}\n", format_bytes(program.host_bytes));
+  fmt::print("iteration          {} (ideal {})\n", format_seconds(p.iteration_seconds),
+             format_seconds(p.ideal_seconds));
+  fmt::print("efficiency         {:.1f} %\n", 100 * p.efficiency);
+  fmt::print("swapped in / out   {} / {} per iteration\n", format_bytes(p.swap_in_bytes),
+             format_bytes(p.swap_out_bytes));
+  if (p.recompute_seconds > 0) fmt::print("recomputed         {}\n", format_seconds(p.recompute_seconds));
+  if (p.fallback_bytes > 0) fmt::print("fallback           {}\n", format_bytes(p.fallback_bytes));
+}
+
+/// The model's training graph with seconds from a profile or the device's cost model.
+PlanGraph graph_of_model(const PlanCommand& c) {
+  Graph graph(c.task.model);
+  const Model model = find_model(c.task.model, c.task.model_options);
+  StepOptions step;
+  step.batch_size = c.task.batch_size;
+  step.mean.assign(static_cast<std::size_t>(model.info.channels), 0.5);
+  step.deviation.assign(static_cast<std::size_t>(model.info.channels), 0.25);
+  step.optimizer = c.optimizer.optimizer;
+  build_training_graph(graph, model, step);
+  if (!c.profile_file.empty()) {
+    const PlanGraph measured = read_graph(c.profile_file);
+    PlanGraph plain = measured;
+    for (PlanOp& op : plain.ops) op.workspace_bytes = 0;
+    if (!same_structure(plain, lower(graph, {})))
+      fail("{}: the profile is of another graph than '{}' with these options", c.profile_file, c.task.model);
+    return measured;
+  }
+  const auto compute = find_compute_spec(c.device);
+  if (!compute)
+    fail("there is no cost model for device '{}': give measured seconds with --profile, or a graph with --graph",
+         c.device);
+  return lower(graph, model_ops(graph, *compute));
+}
+
+void run_plan(const PlanCommand& c) {
+  if (c.task.model.empty() == c.graph_file.empty())
+    throw CLI::ValidationError("plan needs either MODEL or --graph FILE");
+  DeviceSpec device = find_device(c.device);
+  const PlanGraph graph = c.graph_file.empty() ? graph_of_model(c) : read_graph(c.graph_file);
+  if (!c.graph_out.empty()) write_graph(c.graph_out, graph);
+  const std::int64_t needed = device_bytes_needed(graph);
+  if (const auto limit = c.plan.limit()) device.memory_bytes = limit->resolve(needed);
+  if (!c.plan.host_limit.empty()) device.host_bytes = c.plan.host_bytes();
+  std::string planner = c.plan.planner;
+  if (planner.empty()) planner = needed <= device.memory_bytes ? "none" : default_planner;
+  InterruptStop interrupt;
+  PlanRequest request;
+  request.graph = &graph;
+  request.device = device;
+  request.seed = c.seed;
+  request.search_seconds = c.plan.search_seconds;
+  request.search_evaluations = c.plan.search_evaluations;
+  request.threads = c.threads;
+  request.stop = interrupt.token();
+  const Program program = make_planner(planner)->plan(request);
+  if (!c.out.empty()) write_plan(c.out, program);
+  if (!c.trace.empty()) write_chrome_trace(c.trace, program, spans_of(simulate_timeline(program, 3)));
+  if (c.output.json) {
+    print_json({{"planner", program.planner},
+                {"device_bytes_needed", needed},
+                {"device_bytes_limit", device.memory_bytes},
+                {"host_bytes", program.host_bytes},
+                {"predicted", predicted_json(program.predicted)},
+                {"search", search_json(program.search)}});
+    return;
+  }
+  if (!c.output.quiet) print_prediction(program, needed);
+}
+
+void run_simulate(const std::string& path, const std::string& trace, const OutputOptions& output) {
+  Program program = read_plan(path);
+  const std::int64_t fallback = program.predicted.fallback_bytes;
+  program.predicted = simulate(program);
+  program.predicted.fallback_bytes = fallback;
+  if (!trace.empty()) write_chrome_trace(trace, program, spans_of(simulate_timeline(program, 3)));
+  if (output.json) {
+    print_json({{"predicted", predicted_json(program.predicted)}, {"search", search_json(program.search)}});
+    return;
+  }
+  if (!output.quiet) print_prediction(program, 0);
+}
+
+void run_verify(const std::string& path, const OutputOptions& output) {
+  const Program program = read_plan(path);
+  const Verdict verdict = verify(program);
+  if (output.json) {
+    nlohmann::ordered_json object{{"valid", verdict.valid}};
+    if (!verdict.valid) object["error"] = verdict.error;
+    print_json(object);
+  } else if (verdict.valid && !output.quiet) {
+    fmt::print("{}: valid\n", path);
+  }
+  if (!verdict.valid) fail("{}: not valid: {}", path, verdict.error);
+}
+
+}  // namespace
+
+void add_plan_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("plan", "Plan a model's or a graph's training step, without running it");
+  auto c = std::make_shared<PlanCommand>();
+  c->task.batch_size = 32;
+  c->task.add_to(*command, false);
+  c->optimizer.add_to(*command);
+  c->plan.add_to(*command);
+  c->output.add_to(*command);
+  command->add_option("--graph", c->graph_file, "Plan this graph v1 file instead of a model");
+  command->add_option("--profile", c->profile_file, "Measured seconds: a graph v1 file from `swapadvisor profile`");
+  command->add_option("--device", c->device, "Device name or device v1 file")->capture_default_str();
+  command->add_option("--threads", c->threads, "Search threads; they change no answer")->check(CLI::Range(1, 1024));
+  command->add_option("--seed,--planner-seed", c->seed, "Seed of the search")->capture_default_str();
+  command->add_option("--out", c->out, "Write the plan to this file");
+  command->add_option("--graph-out", c->graph_out, "Write the planned graph to this file");
+  command->add_option("--trace", c->trace, "Write the predicted timeline as a Chrome trace (opens in Perfetto)");
+  command->callback([c] { run_plan(*c); });
+}
+
+void add_simulate_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("simulate", "Predict the iteration time of a plan");
+  auto path = std::make_shared<std::string>(), trace = std::make_shared<std::string>();
+  auto output = std::make_shared<OutputOptions>();
+  output->add_to(*command);
+  command->add_option("PLAN", *path, "Plan v1 file")->required();
+  command->add_option("--trace", *trace, "Write the timeline as a Chrome trace (opens in Perfetto)");
+  command->callback([=] { run_simulate(*path, *trace, *output); });
+}
+
+void add_verify_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("verify", "Prove that a plan computes what its graph says");
+  auto path = std::make_shared<std::string>();
+  auto output = std::make_shared<OutputOptions>();
+  output->add_to(*command);
+  command->add_option("PLAN", *path, "Plan v1 file")->required();
+  command->callback([=] { run_verify(*path, *output); });
+}
+
+}  // namespace swapadvisor

@@ -1,0 +1,216 @@
+#include <swapadvisor/memory/device_host_store.h>
+#include <swapadvisor/ops/cpu/cpu_kernels.h>
+#include <swapadvisor/swap/trace.h>
+#include <swapadvisor/train/cli.h>
+#include <swapadvisor/train/log.h>
+#include <swapadvisor/train/progress.h>
+#include <swapadvisor/train/schedule.h>
+#include <swapadvisor/train/trainer.h>
+#include <swapadvisor/train/weights.h>
+
+#include <chrono>
+#include <cmath>
+
+namespace swapadvisor {
+namespace {
+
+struct TrainCommand {
+  TaskOptions task;
+  OptimizerCommandOptions optimizer;
+  DeviceCommandOptions device;
+  PlanCommandOptions plan;
+  OutputOptions output;
+  std::int64_t epochs = 0, steps = 0, warmup = 0;
+  std::string schedule = "constant", last_batch = "drop", augment = "none";
+  std::string plan_file, weights, out, log, trace;
+  std::uint64_t seed = 1, planner_seed = 1;
+  int loader_threads = 1;
+};
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// Shows and logs what the trainer tells.
+class Watcher {
+ public:
+  Watcher(const TrainCommand& command, std::int64_t total_steps, std::int64_t steps_per_epoch)
+      : total_(total_steps),
+        epochs_((total_steps + steps_per_epoch - 1) / steps_per_epoch),
+        reporter_(progress_mode(!command.output.people())) {
+    if (!command.log.empty()) log_ = std::make_unique<JsonLinesLog>(command.log);
+  }
+
+  void step(const StepMetrics& m, std::int64_t device_bytes) {
+    const double accuracy = static_cast<double>(m.correct) / static_cast<double>(m.samples);
+    // Smoothed, so that a reader sees a trend rather than noise.
+    if (m.iteration_seconds > 0)
+      seconds_ = seconds_ == 0 ? m.iteration_seconds : 0.9 * seconds_ + 0.1 * m.iteration_seconds;
+    Progress progress;
+    progress.step = m.step + 1;
+    progress.total_steps = total_;
+    progress.epoch = m.epoch;
+    progress.epochs = epochs_;
+    progress.samples_per_second = seconds_ > 0 ? static_cast<double>(m.samples) / seconds_ : 0;
+    progress.loss = m.loss;
+    progress.accuracy = accuracy;
+    progress.device_bytes = device_bytes;
+    progress.elapsed_seconds = now() - start_;
+    reporter_.update(progress, now());
+    if (log_)
+      log_->write({{"step", m.step}, {"epoch", m.epoch}, {"loss", m.loss}, {"accuracy", accuracy},
+                   {"learning_rate", m.learning_rate}, {"seconds", m.iteration_seconds}});
+  }
+
+  void epoch(std::int64_t index, const Evaluation& test) {
+    reporter_.message(fmt::format("epoch {}/{}  test loss {:.4f}  test accuracy {:.2f} %", index + 1, epochs_,
+                                  test.loss, 100 * test.accuracy));
+    if (log_)
+      log_->write({{"epoch", index}, {"test_loss", test.loss}, {"test_accuracy", test.accuracy}});
+  }
+
+  void begin() { start_ = now(); }
+  void message(const std::string& text) { reporter_.message(text); }
+
+ private:
+  std::int64_t total_, epochs_;
+  ProgressReporter reporter_;
+  std::unique_ptr<JsonLinesLog> log_;
+  double start_ = now(), seconds_ = 0;
+};
+
+nlohmann::ordered_json summary(const TrainReport& report, const Session& session, Device& device, HostStore& host) {
+  const Prediction& p = session.program().predicted;
+  nlohmann::ordered_json object{{"final_loss", report.final_loss},
+                                {"final_loss_hex", fmt::format("{:a}", report.final_loss)},
+                                {"parameters_hash", report.parameters_hash}};
+  if (report.test) object["test_accuracy"] = report.test->accuracy;
+  object.update({{"steps", report.steps},
+                 {"seconds", report.seconds},
+                 {"samples_per_second", report.samples_per_second},
+                 {"iteration_seconds", report.iteration_seconds},
+                 {"iteration_seconds_predicted", p.iteration_seconds},
+                 {"ideal_seconds", p.ideal_seconds},
+                 {"device_bytes_needed", session.bytes_needed()},
+                 {"device_bytes_limit", session.bytes_limit()},
+                 {"device_bytes_peak", device.arena_bytes()},
+                 {"host_bytes_peak", host.bytes()},
+                 {"swap_in_bytes", p.swap_in_bytes},
+                 {"swap_out_bytes", p.swap_out_bytes},
+                 {"efficiency_predicted", p.efficiency},
+                 {"efficiency_measured", report.efficiency_measured},
+                 {"planner", session.program().planner}});
+  return object;
+}
+
+void introduce(const Session& session, const Graph& graph, Watcher& watcher) {
+  const Program& program = session.program();
+  const Prediction& p = program.predicted;
+  watcher.message(fmt::format("{}: {} parameters, {} ops; needs {} of device memory, limit {}", graph.name(),
+                              parameter_count(graph), graph.nodes().size(), format_bytes(session.bytes_needed()),
+                              format_bytes(session.bytes_limit())));
+  watcher.message(fmt::format("planner {}: {} of device memory, swaps {} in and {} out per step, predicted {} a step "
+                              "({:.1f} % of ideal)",
+                              program.planner, format_bytes(program.arena_bytes), format_bytes(p.swap_in_bytes),
+                              format_bytes(p.swap_out_bytes), format_seconds(p.iteration_seconds),
+                              100 * p.efficiency));
+}
+
+void conclude(const TrainReport& report, const Session& session) {
+  const Prediction& p = session.program().predicted;
+  fmt::print("{} steps in {}: {:.1f} samples/s, {} a step (predicted {}), efficiency {:.1f} % (predicted {:.1f} %)\n",
+             report.steps, format_seconds(report.seconds), report.samples_per_second,
+             format_seconds(report.iteration_seconds), format_seconds(p.iteration_seconds),
+             100 * report.efficiency_measured, 100 * p.efficiency);
+  fmt::print("final loss {:.6f} ({:a}), parameters {}\n", report.final_loss, report.final_loss,
+             report.parameters_hash);
+  if (report.test)
+    fmt::print("test accuracy {:.2f} % of {} samples\n", 100 * report.test->accuracy, report.test->samples);
+}
+
+void run_train(const TrainCommand& c) {
+  InterruptStop interrupt;
+  const auto train = c.task.open(Split::train, c.seed);
+  const auto test = c.task.dataset == "synthetic" ? nullptr : c.task.open(Split::test, c.seed);
+  const Model model = c.task.settle(*train);
+  TrainerOptions options;
+  options.step = c.task.step_options(*train);
+  options.step.optimizer = c.optimizer.optimizer;
+  options.step.label_smoothing = c.optimizer.label_smoothing;
+  options.loader.batch_size = c.task.batch_size;
+  options.loader.last_batch = parse_last_batch(c.last_batch);
+  options.loader.augmentation = parse_augmentation(c.augment);
+  options.loader.seed = c.seed;
+  options.loader.threads = c.loader_threads;
+  const std::int64_t per_epoch = BatchAssembler(*train, options.loader).steps_per_epoch();
+  options.steps = c.steps > 0 ? c.steps : std::max<std::int64_t>(1, c.epochs) * per_epoch;
+  const ScheduleSpan span{c.optimizer.learning_rate, c.warmup, options.steps, per_epoch};
+  options.learning_rate = [schedule = parse_schedule(c.schedule), span](std::int64_t step) {
+    return learning_rate(schedule, span, step);
+  };
+  options.stop = interrupt.token();
+  options.session.planner = c.plan.planner;
+  options.session.plan_file = c.plan_file;
+  options.session.memory_limit = c.plan.limit();
+  options.session.seed = c.seed;
+  options.session.planner_seed = c.planner_seed;
+  options.session.search_seconds = c.plan.search_seconds;
+  options.session.search_evaluations = c.plan.search_evaluations;
+  options.session.trace_iterations = c.trace.empty() ? 0 : 8;
+  Watcher watcher(c, options.steps, per_epoch);
+  const auto device = c.device.open();
+  DeviceHostStore host(*device, c.plan.host_bytes());
+  options.on_step = [&](const StepMetrics& m) { watcher.step(m, device->arena_bytes()); };
+  options.on_epoch = [&](std::int64_t epoch, const Evaluation& e) { watcher.epoch(epoch, e); };
+  watcher.message(fmt::format("measuring and planning {} …", model.info.name));
+  Trainer trainer(model, *train, test.get(), *device, host, cpu_kernels(), std::move(options));
+  if (!c.weights.empty()) load_weights(c.weights, trainer.graph(), host);
+  introduce(trainer.session(), trainer.graph(), watcher);
+  watcher.begin();
+  const TrainReport report = trainer.run();
+  if (!c.out.empty()) save_weights(c.out, trainer.graph(), host);
+  if (!c.trace.empty()) write_chrome_trace(c.trace, trainer.session().program(), trainer.session().executor().spans());
+  if (c.output.json) print_json(summary(report, trainer.session(), *device, host));
+  else if (!c.output.quiet) conclude(report, trainer.session());
+}
+
+}  // namespace
+
+void add_train_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("train", "Train a model, within a memory limit if there is one");
+  auto c = std::make_shared<TrainCommand>();
+  c->task.add_to(*command);
+  c->optimizer.add_to(*command);
+  c->device.add_to(*command);
+  c->plan.add_to(*command);
+  c->output.add_to(*command);
+  auto* epochs = command->add_option("--epochs", c->epochs, "Epochs to train (1)")
+                     ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30));
+  command->add_option("--steps", c->steps, "Steps to train, instead of epochs")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
+      ->excludes(epochs);
+  add_checked(*command, "--lr-schedule", c->schedule, "constant, cosine[:MIN], linear[:MIN] or step:E1,E2[:FACTOR]",
+              [](const std::string& text) { parse_schedule(text); })
+      ->capture_default_str();
+  command->add_option("--warmup", c->warmup, "Steps over which the learning rate rises")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40));
+  command->add_option("--last-batch", c->last_batch, "An uneven last batch: drop or pad")
+      ->check(CLI::IsMember({"drop", "pad"}))
+      ->capture_default_str();
+  add_checked(*command, "--augment", c->augment, "none, or any of crop[:PIXELS],flip",
+              [](const std::string& text) { parse_augmentation(text); })
+      ->capture_default_str();
+  command->add_option("--plan", c->plan_file, "Run this plan v1 file instead of planning");
+  command->add_option("--weights", c->weights, "Start from these weights (safetensors)");
+  command->add_option("--out", c->out, "Write the trained weights to this file (safetensors)");
+  command->add_option("--log", c->log, "Append one JSON object per step to this file");
+  command->add_option("--trace", c->trace, "Write the first steps as a Chrome trace (opens in Perfetto)");
+  command->add_option("--seed", c->seed, "Seed of weights, data order and random ops")->capture_default_str();
+  command->add_option("--planner-seed", c->planner_seed, "Seed of the planner's search")->capture_default_str();
+  command->add_option("--loader-threads", c->loader_threads, "Threads that prepare batches")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  command->callback([c] { run_train(*c); });
+}
+
+}  // namespace swapadvisor

@@ -1,0 +1,102 @@
+// Training a classification model on a data set: graphs, sessions, data, metrics, and what to report at the end.
+#pragma once
+
+#include <swapadvisor/train/loader.h>
+#include <swapadvisor/train/session.h>
+#include <swapadvisor/train/training_graph.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace swapadvisor {
+
+/// One finished training step.
+struct StepMetrics {
+  std::int64_t step = 0;  ///< from 0
+  std::int64_t epoch = 0;
+  double loss = 0;
+  std::int64_t correct = 0;
+  std::int64_t samples = 0;
+  double learning_rate = 0;
+  double iteration_seconds = 0;  ///< between the ends of this and the previous step's compute; 0 if there is none
+};
+
+struct Evaluation {
+  double loss = 0;      ///< mean over all samples
+  double accuracy = 0;  ///< in [0, 1]
+  std::int64_t samples = 0;
+};
+
+struct TrainerOptions {
+  StepOptions step;
+  LoaderOptions loader;
+  SessionOptions session;
+  std::int64_t steps = 0;  ///< of the whole run
+  std::function<double(std::int64_t step)> learning_rate;
+  std::stop_token stop;  ///< ends the run after the step in progress, as if it were the last
+  std::function<void(const StepMetrics&)> on_step;
+  std::function<void(std::int64_t epoch, const Evaluation&)> on_epoch;
+};
+
+struct TrainReport {
+  double final_loss = 0;
+  std::optional<Evaluation> test;
+  std::int64_t steps = 0;
+  double seconds = 0;            ///< of training, evaluation and planning left out
+  double iteration_seconds = 0;  ///< median over steps in steady state
+  double samples_per_second = 0;
+  double efficiency_measured = 0;
+  std::string parameters_hash;
+};
+
+/// Hash over names, shapes and bits of all parameters and states in the host store, sorted by name: 16 hex digits.
+std::string parameters_hash(const Graph& graph, HostStore& host);
+
+/// Not thread-safe. The device and the host store must outlive it, as must the data sets.
+class Trainer {
+ public:
+  /// Builds and plans the training graph, and the evaluation graph if there is a test set. Parameters already in
+  /// the host store (loaded weights) are kept; others are initialised from the loader's seed.
+  Trainer(const Model& model, const Dataset& train, const Dataset* test, Device& device, HostStore& host,
+          const KernelSet& kernels, TrainerOptions options);
+
+  Session& session() { return *training_; }
+  const Graph& graph() const { return graph_; }
+  std::int64_t steps_per_epoch() const { return steps_per_epoch_; }
+
+  /// Throws `Error` when the loss is not finite, naming the step and the first op whose output is not; parameters
+  /// are then in the host store as they were before that step.
+  TrainReport run();
+  Evaluation evaluate();
+
+ private:
+  struct Pending;
+
+  void submit(const Batch& batch);
+  void take_step(TrainReport& report);
+  void end_epoch(std::int64_t epoch, TrainReport& report);
+  [[noreturn]] void explain_non_finite(std::int64_t step);
+  Session::Inputs inputs(const Graph& graph, const Batch& batch);
+
+  const Dataset& train_;
+  const Dataset* test_;
+  HostStore& host_;
+  TrainerOptions options_;
+  Graph graph_, evaluation_graph_;
+  std::unique_ptr<Session> training_, evaluation_;
+  std::int64_t steps_per_epoch_ = 0;
+  double rate_ = 0;
+  std::int64_t number_ = 0;
+  std::vector<StepMetrics> pending_;
+  std::vector<double> iteration_seconds_;
+  double previous_end_ = -1;
+};
+
+/// Evaluation of `session` (a graph of `build_evaluation_graph`) over the whole data set; every sample counts once.
+Evaluation evaluate(Session& session, const Dataset& dataset, std::int64_t batch_size);
+
+}  // namespace swapadvisor

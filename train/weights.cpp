@@ -1,0 +1,52 @@
+#include <swapadvisor/train/safetensors.h>
+#include <swapadvisor/train/training_graph.h>
+#include <swapadvisor/train/weights.h>
+
+namespace swapadvisor {
+
+void save_weights(const std::string& path, const Graph& graph, HostStore& host) {
+  std::vector<StoredTensor> tensors;
+  for (const Buffer& buffer : graph.buffers())
+    if (is_model_buffer(buffer)) tensors.push_back({buffer.name, stored_type(buffer.spec.dtype), buffer.spec.shape});
+  SafetensorsWriter writer(path, std::move(tensors));
+  for (const StoredTensor& tensor : writer.tensors()) writer.write(tensor.name, host.find(tensor.name));
+  writer.commit();
+}
+
+void load_weights(const std::string& path, const Graph& graph, HostStore& host) {
+  const SafetensorsFile file(path);
+  std::string mismatches;
+  int count = 0;
+  const auto complain = [&](const std::string& text) {
+    if (++count <= 10) mismatches += (count > 1 ? "; " : "") + text;
+  };
+  for (const Buffer& buffer : graph.buffers()) {
+    if (!is_model_buffer(buffer)) continue;
+    const StoredTensor* tensor = file.find(buffer.name);
+    if (!tensor) complain(fmt::format("'{}' is missing", buffer.name));
+    else if (tensor->shape != buffer.spec.shape)
+      complain(fmt::format("'{}' has shape {}, the model {}", buffer.name, to_string(tensor->shape),
+                           to_string(buffer.spec.shape)));
+    else if (!is_convertible(tensor->type, buffer.spec.dtype))
+      complain(fmt::format("'{}' has type {}, the model {}", buffer.name, name_of(tensor->type),
+                           name_of(buffer.spec.dtype)));
+  }
+  if (count > 10) mismatches += fmt::format("; and {} more", count - 10);
+  if (count > 0) fail("{}: the weights do not fit model '{}': {}", path, graph.name(), mismatches);
+  // A value that does not fit is found while converting: convert all before the first is stored.
+  std::vector<std::vector<std::byte>> values;
+  for (const Buffer& buffer : graph.buffers()) {
+    if (!is_model_buffer(buffer)) continue;
+    values.emplace_back(static_cast<std::size_t>(buffer.spec.bytes()));
+    file.read_as(*file.find(buffer.name), buffer.spec.dtype, values.back());
+  }
+  std::size_t next = 0;
+  for (const Buffer& buffer : graph.buffers()) {
+    if (!is_model_buffer(buffer)) continue;
+    const auto slot = host.reserve(buffer.name, buffer.spec.bytes());
+    std::copy(values[next].begin(), values[next].end(), slot.begin());
+    ++next;
+  }
+}
+
+}  // namespace swapadvisor
