@@ -50,12 +50,17 @@ struct Partial {
 
 class Differentiation {
  public:
-  Differentiation(Tensor loss, std::span<const Tensor> wanted)
+  Differentiation(Tensor loss, std::span<const Tensor> wanted,
+                  const std::function<void(std::size_t, Tensor)>& complete)
       : graph_(loss.graph()),
+        complete_(complete),
         loss_(loss),
         prefix_(unused_prefix(graph_)),
         depends_(depends_on(graph_, wanted, loss.id())),
-        partial_(depends_.size()) {}
+        partial_(depends_.size()) {
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+      if (wanted[i]) wanted_by_id_.emplace(wanted[i].id(), i);
+  }
 
   /// Every use of a tensor (a view, or a node's output) has a larger id than the tensor, so one walk down the
   /// ids sees all contributions to a tensor before it hands its gradient on.
@@ -69,6 +74,7 @@ class Differentiation {
         through_view(t, info.base);
       else if (info.writer >= 0 && t == first_dependent_output(info.writer))
         through_node(info.writer);
+      tell_complete(t);
     }
   }
 
@@ -83,6 +89,12 @@ class Differentiation {
     for (int output : graph_.nodes()[index(node)].outputs)
       if (index(output) < depends_.size() && depends_[index(output)]) return output;
     return -1;
+  }
+
+  void tell_complete(int t) {
+    if (!complete_ || !partial_[index(t)].value) return;
+    for (auto [at, end] = wanted_by_id_.equal_range(t); at != end; ++at)
+      complete_(at->second, partial_[index(t)].value);
   }
 
   void through_view(int view, int base) {
@@ -134,6 +146,8 @@ class Differentiation {
   }
 
   Graph& graph_;
+  std::unordered_multimap<int, std::size_t> wanted_by_id_;
+  const std::function<void(std::size_t, Tensor)>& complete_;
   Tensor loss_;
   std::string prefix_;
   std::vector<bool> depends_;
@@ -143,11 +157,12 @@ class Differentiation {
 
 }  // namespace
 
-std::vector<Tensor> gradients(Tensor loss, std::span<const Tensor> wanted) {
+std::vector<Tensor> gradients(Tensor loss, std::span<const Tensor> wanted,
+                              const std::function<void(std::size_t, Tensor)>& complete) {
   if (!loss || !is_floating(loss.dtype()) || loss.spec().numel() != 1)
     fail("gradients need a loss of one f32 or f64 element, got {}",
          loss ? to_string(loss.spec()) : "nothing");
-  Differentiation differentiation(loss, wanted);
+  Differentiation differentiation(loss, wanted, complete);
   differentiation.run();
   std::vector<Tensor> found;
   for (const Tensor& w : wanted) found.push_back(differentiation.gradient(w));

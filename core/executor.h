@@ -36,14 +36,6 @@ struct IterationResult {
   std::vector<std::vector<std::byte>> outputs;  ///< per buffer of the graph; empty for other kinds
 };
 
-/// Start and end of one instruction in one iteration, on the device's clock.
-struct InstructionSpan {
-  std::int64_t iteration = 0;
-  std::int32_t instruction = 0;
-  double start_seconds = 0;
-  double end_seconds = 0;
-};
-
 struct ExecutorOptions {
   /// Prefix of the host slots of inputs, outputs and temporaries: programs that share a host store need different ones.
   std::string slot_prefix;

@@ -68,6 +68,14 @@ struct Resident {
   bool dirty = true;  ///< false promises that the host copy equals it at every iteration boundary
 };
 
+/// Start and end of one instruction in one iteration, simulated or measured; seconds on one clock.
+struct InstructionSpan {
+  std::int64_t iteration = 0;
+  std::int32_t instruction = 0;
+  double start_seconds = 0;
+  double end_seconds = 0;
+};
+
 /// What the simulator says of a Program.
 struct Prediction {
   double iteration_seconds = 0;

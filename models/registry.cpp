@@ -121,7 +121,7 @@ void check_options(const ModelInfo& info, const ModelOptions& options) {
       {"width", options.width}, {"hidden", options.hidden}, {"layers", options.layers}};
   for (const auto& [option, value] : extra)
     if (value && std::find(info.options.begin(), info.options.end(), option) == info.options.end())
-      fail("{} has no {} to choose", info.name, option);
+      fail("{} takes no option '{}'", info.name, option);
   expect_range(info.name, "image size", options.image_size, 1, 1 << 16);
   expect_range(info.name, "number of image channels", options.channels, 1, 1 << 16);
   expect_range(info.name, "number of classes", options.classes, 1, 1 << 24);

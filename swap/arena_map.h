@@ -18,8 +18,10 @@ struct ArenaSegment {
   /// Free: nothing later than this step uses these bytes in list order. Occupied: the same, were it evicted
   /// now.
   std::int32_t since = -1;
-  /// The estimated time of `since`, end of the swap-out included.
+  /// The estimated time of `since`; for free segments, the end of swap-outs included.
   double since_seconds = 0;
+  /// When the value was written, if there is no copy of it in the host store; negative when there is.
+  double dirty_seconds = -1;
   /// Seconds of link time an eviction costs; 0 when free.
   double evict_seconds = 0;
   /// When the buffer is used next, in ideal seconds.
@@ -44,12 +46,18 @@ class ArenaMap {
  public:
   void reset(std::int64_t begin, std::int64_t end) {
     segments_.clear();
+    largest_free_ = end - begin;
     if (end > begin) segments_.push_back({begin, end - begin});
   }
 
   std::span<const ArenaSegment> segments() const { return segments_; }
   ArenaSegment& operator[](std::size_t index) { return segments_[index]; }
   std::size_t size() const { return segments_.size(); }
+
+  /// No run of free segments is longer.
+  std::int64_t largest_free() const { return largest_free_; }
+  /// Tells it what a look at all segments has found.
+  void set_largest_free(std::int64_t bytes) { largest_free_ = bytes; }
 
   /// The segment that holds this address.
   std::size_t find(std::int64_t offset) const {
@@ -65,7 +73,15 @@ class ArenaMap {
   /// asks for memory from then on cannot tell them apart.
   void release(std::size_t index, std::int32_t since, double since_seconds, std::int32_t merge_up_to) {
     const ArenaSegment old = segments_[index];
-    segments_[index] = {old.offset, old.bytes, ArenaSegment::free, since, since_seconds, 0, 0, false};
+    ArenaSegment& segment = segments_[index];
+    segment = {old.offset, old.bytes};
+    segment.since = since;
+    segment.since_seconds = since_seconds;
+    std::int64_t run = 0;
+    for (std::size_t k = index; k < segments_.size() && segments_[k].is_free(); ++k)
+      run += segments_[k].bytes;
+    for (std::size_t k = index; k > 0 && segments_[k - 1].is_free(); --k) run += segments_[k - 1].bytes;
+    largest_free_ = largest_free_ > run ? largest_free_ : run;
     if (index + 1 < segments_.size() && join(index, merge_up_to)) segments_.erase(at(index + 1));
     if (index > 0 && join(index - 1, merge_up_to)) segments_.erase(at(index));
   }
@@ -112,6 +128,7 @@ class ArenaMap {
   }
 
   std::vector<ArenaSegment> segments_;
+  std::int64_t largest_free_ = 0;
 };
 
 }  // namespace swapadvisor

@@ -2,6 +2,8 @@
 #include <swapadvisor/swap/none.h>
 #include <swapadvisor/swap/plan_builder.h>
 
+#include <array>
+
 namespace swapadvisor {
 namespace {
 
@@ -34,8 +36,11 @@ PlannerInfo BeladyPlanner::info() const {
 }
 
 Program BeladyPlanner::plan(const PlanRequest& request) const {
-  const WalkPolicy policy;
-  return plan_by_walks(request, "belady", {&policy, 1});
+  // How much a stall should count depends on how busy the link is: a few weights, the fastest plan stays.
+  std::array<WalkPolicy, 3> policies;
+  policies[0].stall_weight = 3;
+  policies[2].stall_weight = 100;
+  return plan_by_walks(request, "belady", policies);
 }
 
 }  // namespace swapadvisor

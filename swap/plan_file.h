@@ -1,4 +1,4 @@
-// Graph, device and plan files: JSON, version 1 (docs/formats). Sizes in bytes, times in seconds, bandwidths
+// Graph, device and plan files: JSON, version 1. Sizes in bytes, times in seconds, bandwidths
 // in bytes per second. Files come from anywhere: everything is checked before it is believed. Unknown fields
 // are ignored.
 #pragma once

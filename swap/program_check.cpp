@@ -77,9 +77,9 @@ void check_updates_in_place(const Program& program, std::size_t index) {
 }
 
 void check_operands(const Program& program, std::size_t index) {
+  const std::vector<Operand> operands = operands_of(program, index);
   check_updates_in_place(program, index);
   bool pair_allowed = program.graph.ops[static_cast<std::size_t>(program.instructions[index].target)].inplace;
-  const std::vector<Operand> operands = operands_of(program, index);
   const Operand* highest = nullptr;  // of those seen, the one that ends last
   for (const Operand& operand : operands) {
     if (highest && operand.begin < highest->end) {

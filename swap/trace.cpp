@@ -22,7 +22,7 @@ ordered_json track_name(StreamKind stream, const char* name) {
           {"args", {{"name", name}}}};
 }
 
-ordered_json event_of(const Program& program, const TraceSpan& span) {
+ordered_json event_of(const Program& program, const InstructionSpan& span) {
   SWAPADVISOR_ASSERT(
       span.instruction >= 0 && static_cast<std::size_t>(span.instruction) < program.instructions.size(),
       "a trace names instruction {}", span.instruction);
@@ -46,35 +46,35 @@ ordered_json event_of(const Program& program, const TraceSpan& span) {
           {"ph", "X"},
           {"pid", 0},
           {"tid", static_cast<int>(instruction.stream())},
-          {"ts", span.start * 1e6},
-          {"dur", (span.end - span.start) * 1e6},
+          {"ts", span.start_seconds * 1e6},
+          {"dur", (span.end_seconds - span.start_seconds) * 1e6},
           {"args", std::move(args)}};
 }
 
 }  // namespace
 
-std::vector<TraceSpan> spans_of(const Timeline& timeline) {
-  std::vector<TraceSpan> spans;
+std::vector<InstructionSpan> spans_of(const Timeline& timeline) {
+  std::vector<InstructionSpan> spans;
   spans.reserve(timeline.start.size());
   for (std::int32_t k = 0; k < timeline.iterations; ++k)
     for (std::int32_t i = 0; i < timeline.instructions; ++i) {
       const std::size_t at = static_cast<std::size_t>(k) * static_cast<std::size_t>(timeline.instructions) +
                              static_cast<std::size_t>(i);
-      spans.push_back({i, k, timeline.start[at], timeline.end[at]});
+      spans.push_back({k, i, timeline.start[at], timeline.end[at]});
     }
   return spans;
 }
 
-std::string chrome_trace(const Program& program, std::span<const TraceSpan> spans) {
+std::string chrome_trace(const Program& program, std::span<const InstructionSpan> spans) {
   std::string text = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
   text += dump(track_name(StreamKind::compute, "compute")) + ",\n";
   text += dump(track_name(StreamKind::in, "swap in")) + ",\n";
   text += dump(track_name(StreamKind::out, "swap out"));
-  for (const TraceSpan& span : spans) text += ",\n" + dump(event_of(program, span));
+  for (const InstructionSpan& span : spans) text += ",\n" + dump(event_of(program, span));
   return text + "]}\n";
 }
 
-void write_chrome_trace(const std::string& path, const Program& program, std::span<const TraceSpan> spans) {
+void write_chrome_trace(const std::string& path, const Program& program, std::span<const InstructionSpan> spans) {
   write_file_atomic(path, chrome_trace(program, spans));
 }
 

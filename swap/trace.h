@@ -11,23 +11,15 @@
 
 namespace swapadvisor {
 
-/// One execution of an instruction, simulated or measured; seconds from any common start.
-struct TraceSpan {
-  std::int32_t instruction = 0;
-  std::int64_t iteration = 0;
-  double start = 0;
-  double end = 0;
-};
-
 /// Every instruction of every iteration of `timeline`.
-std::vector<TraceSpan> spans_of(const Timeline& timeline);
+std::vector<InstructionSpan> spans_of(const Timeline& timeline);
 
 /// A JSON object with `traceEvents`: one track per stream; one complete event per span, named after the op
 /// ("op") or the buffer ("swap-in w"), with type, bytes, addresses and iteration as arguments. Times in
 /// microseconds.
-std::string chrome_trace(const Program& program, std::span<const TraceSpan> spans);
+std::string chrome_trace(const Program& program, std::span<const InstructionSpan> spans);
 
 /// The same in a file, atomically.
-void write_chrome_trace(const std::string& path, const Program& program, std::span<const TraceSpan> spans);
+void write_chrome_trace(const std::string& path, const Program& program, std::span<const InstructionSpan> spans);
 
 }  // namespace swapadvisor

@@ -273,12 +273,13 @@ void WaitInference::infer(const InstructionList& list, FlatProgram& flat) {
   done_before_.resize(count);
   done_before_previous_.resize(count);
   nodes_.resize(edges_.size());
-  boundary_levels_.clear();
-  std::size_t bits = edges_.size();
+  std::size_t bits = edges_.size(), levels = 0;
   do {
     bits = (bits + 63) / 64;
-    boundary_levels_.emplace_back(bits, 0);
+    if (boundary_levels_.size() == levels) boundary_levels_.emplace_back();
+    boundary_levels_[levels++].assign(bits, 0);
   } while (bits > 1);
+  boundary_levels_.resize(levels);
   nodes_[0] = {static_cast<std::int32_t>(edges_.size()), -1, {-1, -1, -1}};
   set_boundary(0);
   host_.assign(table_->buffer_count(), {});

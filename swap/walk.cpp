@@ -102,8 +102,9 @@ void Walker::choose_fixed() {
   std::fill(fixed_.begin(), fixed_.end(), -1);
   fixed_bytes_ = 0;
   const auto allowed = static_cast<std::int64_t>(static_cast<double>(limit_) * policy_.fixed_fraction);
+  const auto largest = static_cast<std::int64_t>(static_cast<double>(limit_) * policy_.fixed_largest);
   for (std::int32_t b : fixed_candidates_) {
-    if (fixed_bytes_ + table_->bytes(b) > allowed) break;
+    if (table_->bytes(b) > largest || fixed_bytes_ + table_->bytes(b) > allowed) break;
     fixed_[static_cast<std::size_t>(b)] = fixed_bytes_;
     fixed_bytes_ += table_->bytes(b);
   }
@@ -132,7 +133,8 @@ void Walker::check_needs() {
 void Walker::prepare(const WalkRequest& request) {
   const bool new_order =
       !std::equal(order_.begin(), order_.end(), request.order.begin(), request.order.end());
-  const bool new_fixed = run_end_.empty() || policy_.fixed_fraction != request.policy.fixed_fraction;
+  const bool new_fixed = run_end_.empty() || policy_.fixed_fraction != request.policy.fixed_fraction ||
+                         policy_.fixed_largest != request.policy.fixed_largest;
   policy_ = request.policy;
   if (new_order) order_.assign(request.order.begin(), request.order.end());
   if (new_fixed) choose_fixed();
@@ -183,11 +185,15 @@ void Walker::place(std::int32_t buffer, const Room& room) {
   state(buffer).offset = room.offset;
 }
 
-void Walker::touch_segment(std::int32_t buffer, std::int32_t next, bool pinned) {
+void Walker::touch_segment(std::int32_t buffer, std::int32_t next, double since_seconds) {
   ArenaSegment& segment = arena_[arena_.find(state(buffer).offset)];
-  segment.pinned = pinned;
+  const State& s = state(buffer);
+  segment.pinned = false;
   const std::int64_t bytes = table_->bytes(buffer);
-  segment.evict_seconds = copy_seconds(bytes, h2d_) + (state(buffer).dirty ? copy_seconds(bytes, d2h_) : 0);
+  segment.since = s.last_access;
+  segment.since_seconds = since_seconds;
+  segment.dirty_seconds = s.dirty ? end_of(s.last_write) : -1;
+  segment.evict_seconds = copy_seconds(bytes, h2d_) + (s.dirty ? copy_seconds(bytes, d2h_) : 0);
   segment.next_use_seconds = ideal_start_[static_cast<std::size_t>(next)];
 }
 
@@ -380,12 +386,10 @@ void Walker::finish_run(std::int32_t step, double start) {
         swap_out(b, step);
     }
     if (fixed(b) || s.offset < 0) continue;
-    const std::size_t segment = arena_.find(s.offset);
-    arena_[segment].since = step;
     if (use.dies)
-      free_segment(segment, step, s.swapped_out == step ? s.swapped_out_seconds : end);
+      free_segment(arena_.find(s.offset), step, s.swapped_out == step ? s.swapped_out_seconds : end);
     else
-      touch_segment(b, use.next, false);
+      touch_segment(b, use.next, end);
   }
 }
 
@@ -397,7 +401,7 @@ void Walker::walk(const WalkRequest& request) {
     place(resident.buffer, {resident.offset, -1, 0});
     state(resident.buffer).dirty = resident.dirty;
     state(resident.buffer).home = true;
-    touch_segment(resident.buffer, first_use_[static_cast<std::size_t>(resident.buffer)], false);
+    touch_segment(resident.buffer, first_use_[static_cast<std::size_t>(resident.buffer)], 0);
   }
   const auto n = static_cast<std::int32_t>(order_.size());
   for (std::int32_t step = 0; step < n; ++step) run_step(step);

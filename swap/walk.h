@@ -27,10 +27,11 @@ struct WalkPolicy {
   bool on_demand = false;
   /// What a second of estimated stall weighs against a second of link time spent on evicting what is needed
   /// again within one iteration.
-  double stall_weight = 3;
-  /// Small buffers, smallest first, live at fixed addresses as long as they take no more than this part of
-  /// memory.
-  double fixed_fraction = 0.005;
+  double stall_weight = 30;
+  /// Small buffers, smallest first, live at fixed addresses: each no larger than `fixed_largest`, together no
+  /// more than `fixed_fraction` of the memory. Swapping them gains nothing and cuts the arena to pieces.
+  double fixed_fraction = 0.02;
+  double fixed_largest = 2e-4;
 };
 
 struct WalkRequest {
@@ -112,10 +113,11 @@ class Walker {
   Room clear_range(std::int64_t offset, std::int64_t bytes, std::int32_t step);
   ArenaWindow cheapest_window(std::int64_t bytes, std::int32_t step, bool copy_in);
   ArenaWindow least_recent_window(std::int64_t bytes) const;
-  double stall(const ArenaWindow& window, std::int64_t bytes, std::int32_t step, bool copy_in) const;
+  ArenaWindow free_window(std::int64_t bytes, double free_by);
+  double free_seconds(const ArenaWindow& window) const;
   std::int64_t align_in_window(const ArenaWindow& window, std::int64_t bytes) const;
   void place(std::int32_t buffer, const Room& room);
-  void touch_segment(std::int32_t buffer, std::int32_t next, bool pinned);
+  void touch_segment(std::int32_t buffer, std::int32_t next, double since_seconds);
   std::int64_t op_need(std::int32_t step) const;
   void check_needs();
   void close(const WalkRequest& request);

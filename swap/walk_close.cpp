@@ -25,17 +25,14 @@ void Walker::close(const WalkRequest& request) {
     if (state(resident.buffer).home)
       worth_keeping_.push_back({resident.buffer, resident.offset, state(resident.buffer).dirty});
   }
-  // Evicting changes the segments, so first list who goes.
-  std::vector<std::int32_t>& leaving = counts_;
-  leaving.clear();
-  for (const Resident& now : at_last_op_) leaving.push_back(now.buffer);
   for (const Resident& resident : residents_) {
-    if (state(resident.buffer).offset != resident.offset) continue;
-    leaving.erase(std::find(leaving.begin(), leaving.end(), resident.buffer));
-    if (!resident.dirty && state(resident.buffer).dirty)  // keep the promise that the host copy is right
-      swap_out(resident.buffer, policy_.on_demand ? end - 1 : state(resident.buffer).last_write);
+    State& s = state(resident.buffer);
+    s.home = s.offset == resident.offset;      // from here on: it stays
+    if (s.home && !resident.dirty && s.dirty)  // keep the promise that the host copy is right
+      swap_out(resident.buffer, policy_.on_demand ? end - 1 : s.last_write);
   }
-  for (std::int32_t buffer : leaving) evict(arena_.find(state(buffer).offset), end);
+  for (const Resident& now : at_last_op_)
+    if (!state(now.buffer).home) evict(arena_.find(now.offset), end);
 
   std::stable_sort(residents_.begin(), residents_.end(), [&](const Resident& a, const Resident& b) {
     return first_use_[static_cast<std::size_t>(a.buffer)] < first_use_[static_cast<std::size_t>(b.buffer)];

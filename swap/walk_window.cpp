@@ -5,32 +5,68 @@
 
 namespace swapadvisor {
 
-// Seconds for which the op would wait for this window: for its readers and swap-outs and, when it is for a
-// swap-in, for the copy.
-double Walker::stall(const ArenaWindow& window, std::int64_t bytes, std::int32_t step, bool copy_in) const {
-  double ready = copy_in ? in_ready_ : 0;
+// When the window's readers, and the swap-outs that its eviction takes, are done.
+double Walker::free_seconds(const ArenaWindow& window) const {
+  double ready = 0;
   for (std::size_t k = window.first; k < window.last; ++k) {
     const ArenaSegment& segment = arena_.segments()[k];
-    if (segment.is_free()) {
-      ready = std::max(ready, segment.since_seconds);
-      continue;
-    }
-    const State& s = state(segment.buffer);
-    ready = std::max(ready, end_of(s.last_access));
-    if (s.dirty)
-      ready = std::max(ready, std::max(out_ready_, end_of(s.last_write)) + copy_seconds(segment.bytes, d2h_));
+    ready = std::max(ready, segment.since_seconds);
+    if (segment.dirty_seconds >= 0)
+      ready =
+          std::max(ready, std::max(out_ready_, segment.dirty_seconds) + copy_seconds(segment.bytes, d2h_));
   }
-  if (copy_in) ready += copy_seconds(bytes, h2d_);
-  return std::max(0.0, ready - end_of(step - 1));
+  return ready;
 }
 
-// Two pointers over the segments: for each first segment the shortest window that is large enough.
+// Of the windows that are free by that time, the one that wastes the least room.
+ArenaWindow Walker::free_window(std::int64_t bytes, double free_by) {
+  ArenaWindow best;
+  if (arena_.largest_free() < bytes) return best;
+  const auto segments = arena_.segments();
+  std::int64_t run = 0, longest = 0;  // free at any time
+  ArenaWindow window;
+  for (std::size_t k = 0; k < segments.size(); ++k) {
+    if (!segments[k].is_free()) {
+      run = 0;
+      window.bytes = 0;
+      continue;
+    }
+    run += segments[k].bytes;
+    longest = std::max(longest, run);
+    if (segments[k].since_seconds > free_by) {
+      window.bytes = 0;
+      continue;
+    }
+    if (window.bytes == 0) window.first = k;
+    window.bytes += segments[k].bytes;
+    window.last = k + 1;
+    if (window.bytes == bytes) return window;
+    // A run that grows beyond the request is measured at its end.
+    const bool ends =
+        k + 1 == segments.size() || !segments[k + 1].is_free() || segments[k + 1].since_seconds > free_by;
+    if (ends && window.bytes > bytes && (!best.found() || window.bytes < best.bytes)) best = window;
+  }
+  arena_.set_largest_free(longest);
+  return best;
+}
+
+// Two pointers over the segments: for each first segment the shortest window that is large enough. Its cost
+// is what the evictions cost the link, the more the sooner the buffers are needed again, and for how long the
+// op waits.
 ArenaWindow Walker::cheapest_window(std::int64_t bytes, std::int32_t step, bool copy_in) {
+  // A swap-in cannot end before the ones already listed; whatever is free by then makes nobody wait any
+  // longer.
+  const double copying = copy_in ? copy_seconds(bytes, h2d_) : 0;
+  const double started = end_of(step - 1);
+  const double no_wait = std::max(started - copying, copy_in ? in_ready_ : 0.0);
+  ArenaWindow best = free_window(bytes, no_wait);
+  if (best.found()) return best;
+
   const auto segments = arena_.segments();
   const double now = ideal_start_[static_cast<std::size_t>(step)];
   const double iteration = ideal_start_[order_.size()];
+  const double waste_cost = 1e-3 * iteration / static_cast<double>(limit_);
   window_costs_.resize(segments.size());
-  ArenaWindow best;
   ArenaWindow window;
   double cost = 0;
   while (window.first < segments.size()) {
@@ -48,11 +84,11 @@ ArenaWindow Walker::cheapest_window(std::int64_t bytes, std::int32_t step, bool 
       cost = 0;
       continue;
     }
-    // Of windows as good as each other, the one that wastes the least room.
-    const double waste = static_cast<double>(window.bytes - bytes) / static_cast<double>(limit_);
-    window.cost = std::max(cost, 0.0) + 1e-3 * iteration * waste;
-    if (window.cost < best.cost) {
-      window.cost += policy_.stall_weight * stall(window, bytes, step, copy_in);
+    if (cost < best.cost) {
+      // Of windows as good as each other, the one that wastes the least room.
+      window.cost = std::max(cost, 0.0) + waste_cost * static_cast<double>(window.bytes - bytes);
+      if (window.cost < best.cost)
+        window.cost += policy_.stall_weight * std::max(0.0, free_seconds(window) - no_wait);
       if (window.cost < best.cost) best = window;
     }
     cost -= window_costs_[window.first];

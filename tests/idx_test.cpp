@@ -31,9 +31,9 @@ TEST_F(IdxTest, ReadsPlainAndGzippedAlike) {
 }
 
 TEST_F(IdxTest, ReadsGzipOfSeveralMembersAndManyPieces) {
-  std::string elements(40'000'000, 'x');  // more than one piece
+  std::string elements(17'000'000, 'x');  // more than one piece
   elements.back() = 'y';
-  const std::string plain = idx_bytes({40'000'000}, elements);
+  const std::string plain = idx_bytes({17'000'000}, elements);
   const std::string bytes = gzip(plain.substr(0, 5)) + gzip(plain.substr(5));
   const IdxArray array = read_idx(folder_.write("file", bytes), 1);
   ASSERT_EQ(array.bytes.size(), elements.size());
@@ -42,7 +42,8 @@ TEST_F(IdxTest, ReadsGzipOfSeveralMembersAndManyPieces) {
 }
 
 TEST_F(IdxTest, RefusesWrongMagic) {
-  EXPECT_THAT(error_of(idx_bytes({2, 3}, "abcdef"), 3), AllOf(HasSubstr("file'"), HasSubstr("0x00000802, not 0x00000803")));
+  EXPECT_THAT(error_of(idx_bytes({2, 3}, "abcdef"), 3),
+              AllOf(HasSubstr("file'"), HasSubstr("0x00000802, not 0x00000803")));
   EXPECT_THAT(error_of(idx_bytes({2, 3}, "abcdef", 13)), HasSubstr("starts with 0x00000d02"));
   EXPECT_THAT(error_of("P5 28 28 255 "), HasSubstr("is not an IDX file"));
 }
@@ -50,7 +51,8 @@ TEST_F(IdxTest, RefusesWrongMagic) {
 TEST_F(IdxTest, RefusesEveryTruncation) {
   const std::string plain = idx_bytes({2, 3}, "abcdef"), zipped = gzip(plain);
   for (std::size_t size = 0; size < plain.size(); ++size)
-    EXPECT_THAT(error_of(plain.substr(0, size)), HasSubstr(size < 12 ? "ends within the IDX header" : "is truncated"));
+    EXPECT_THAT(error_of(plain.substr(0, size)),
+                HasSubstr(size < 12 ? "ends within the IDX header" : "is truncated"));
   for (std::size_t size = 2; size < zipped.size(); ++size)
     EXPECT_THAT(error_of(zipped.substr(0, size)), HasSubstr("the gzip data is truncated")) << size;
 }
@@ -64,7 +66,8 @@ TEST_F(IdxTest, RefusesTrailingBytes) {
 
 TEST_F(IdxTest, RefusesEveryCorruptByteOfGzipData) {
   const std::string zipped = gzip(idx_bytes({2, 3}, "abcdef"));
-  // Flipped bits in name-less header fields (time, extra flags, system) are harmless; all after them must be noticed.
+  // Flipped bits in name-less header fields (time, extra flags, system) are harmless; all after them must be
+  // noticed.
   for (std::size_t i = 10; i < zipped.size(); ++i) {
     std::string bytes = zipped;
     bytes[i] = static_cast<char>(bytes[i] ^ 0x55);
@@ -78,7 +81,8 @@ TEST_F(IdxTest, RefusesEmptyAndImpossibleDimensions) {
   const std::uint32_t huge = 0xffffffff;
   EXPECT_THAT(error_of(idx_bytes({huge, huge, huge}, "abc"), 3), HasSubstr("promises more than"));
   // Below the cap, the claim alone must not take the memory.
-  EXPECT_THAT(error_of(idx_bytes({huge, 16}, "abc")), HasSubstr("promises 68719476720 elements, the file has 3"));
+  EXPECT_THAT(error_of(idx_bytes({huge, 16}, "abc")),
+              HasSubstr("promises 68719476720 elements, the file has 3"));
 }
 
 TEST_F(IdxTest, RefusesMissingFilesAndFolders) {

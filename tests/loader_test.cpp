@@ -33,10 +33,6 @@ LoaderOptions options_of(std::int64_t batch_size, LastBatch last = LastBatch::dr
   return options;
 }
 
-bool operator==(const Batch& a, const Batch& b) {
-  return a.images == b.images && a.labels == b.labels && a.valid == b.valid && a.epoch == b.epoch && a.step == b.step;
-}
-
 std::vector<Batch> take(Loader& loader, std::size_t most = 1000) {
   std::vector<Batch> batches;
   for (Batch batch; batches.size() < most && loader.next(batch);) batches.push_back(batch);

@@ -205,8 +205,8 @@ TEST(Models, BadOptionsAreRefusedInOneSentence) {
             "the number of classes of mlp must be from 1 to 16777216, got 0");
   EXPECT_EQ(error_of([] { find_model("mlp", {.layers = -1}); }),
             "the number of hidden layers of mlp must be from 0 to 10000, got -1");
-  EXPECT_EQ(error_of([] { find_model("resnet18", {.hidden = 4}); }), "resnet18 has no hidden to choose");
-  EXPECT_EQ(error_of([] { find_model("mlp", {.width = 4}); }), "mlp has no width to choose");
+  EXPECT_EQ(error_of([] { find_model("resnet18", {.hidden = 4}); }), "resnet18 takes no option 'hidden'");
+  EXPECT_EQ(error_of([] { find_model("mlp", {.width = 4}); }), "mlp takes no option 'width'");
   EXPECT_EQ(error_of([] { resnet_options(19); }),
             "there is no ResNet of depth 19: expected 18, 34, 50, 101 or 152");
 }

@@ -78,17 +78,18 @@ inline ProgramBuilder training_step() {
   return b;
 }
 
-/// The step with w streamed, h swapped out and in, y recomputed. Every wait in it is needed.
+/// The step with w streamed, h swapped out and in as loss takes its place, y recomputed. Every wait in it is
+/// needed.
 inline Program streamed_step() {
   ProgramBuilder b = training_step();
-  b.in(0, 0, {}, {2});                // 0: x
+  b.in(0, 0);                         // 0: x; after h of the iteration before, so after forward
   b.in(1, 256, {}, {11});             // 1: w
   b.run(0, {0, 256, 1024}, {1});      // 2: forward
   b.run(1, {1024, 2048, 3072});       // 3: act
   b.out(2, 1024, {2});                // 4: h
-  b.run(2, {2048, 2560});             // 5: lossop
-  b.out(4, 2560, {5});                // 6: loss
-  b.in(2, 1024, {4, 3});              // 7: h
+  b.run(2, {2048, 1024}, {4});        // 5: lossop
+  b.out(4, 1024, {5});                // 6: loss
+  b.in(2, 1024, {6});                 // 7: h
   b.run(1, {1024, 2048, 3072}, {7});  // 8: act again
   b.run(3, {1024, 2048, 3328});       // 9: backward
   b.run(4, {256, 3328, 256});         // 10: sgd

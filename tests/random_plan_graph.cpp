@@ -1,3 +1,4 @@
+#include <fmt/core.h>
 #include <random_plan_graph.h>
 #include <swapadvisor/memory/liveness.h>
 #include <swapadvisor/swap/planner.h>
@@ -60,7 +61,7 @@ class Maker {
 
   std::int32_t add_buffer(BufferKind kind, std::int64_t bytes) {
     const std::size_t index = graph_.buffers.size();
-    graph_.buffers.push_back({"b" + std::to_string(index), bytes, kind});
+    graph_.buffers.push_back({fmt::format("b{}", index), bytes, kind});
     return static_cast<std::int32_t>(index);
   }
   void add_source(BufferKind kind) { readable_.push_back(add_buffer(kind, size())); }
@@ -76,7 +77,7 @@ class Maker {
   void add_op() {
     PlanOp op;
     op.type = "op";
-    op.name = "op" + std::to_string(graph_.ops.size());
+    op.name = fmt::format("op{}", graph_.ops.size());
     if (!readable_.empty())
       for (std::int64_t i = random_.between(0, 4); i > 0; --i) op.inputs.push_back(pick_readable());
     if (!op.inputs.empty() && random_.chance(10)) op.inputs.push_back(op.inputs.front());

@@ -58,7 +58,7 @@ std::shared_ptr<const std::vector<std::int64_t>> BatchAssembler::order_of(std::i
   if (!order)
     order = std::make_shared<const std::vector<std::int64_t>>(
         shuffled_order(dataset_.size(), options_.seed, epoch));
-  const auto result = order;
+  auto result = order;
   while (orders_.size() > kept)
     orders_.erase(orders_.begin()->first == epoch ? std::prev(orders_.end()) : orders_.begin());
   return result;

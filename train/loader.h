@@ -25,6 +25,8 @@ struct Batch {
   std::int64_t valid = 0;            ///< rows that are samples: the first ones
   std::int64_t epoch = 0;
   std::int64_t step = 0;  ///< counted from 0 over all epochs
+
+  friend bool operator==(const Batch&, const Batch&) = default;
 };
 
 enum class LastBatch : std::uint8_t { drop, pad };

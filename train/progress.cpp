@@ -42,14 +42,15 @@ std::vector<std::string> items(const Progress& progress) {
                                 format_rate(progress.samples_per_second)};
   if (progress.loss) list.push_back(fmt::format("loss {:.4f}", *progress.loss));
   if (progress.accuracy) list.push_back(fmt::format("acc {:.1f}%", 100 * *progress.accuracy));
-  if (progress.device_bytes > 0) list.push_back("device " + format_bytes(progress.device_bytes));
+  if (progress.device_bytes > 0)
+    list.push_back(fmt::format("device {}", format_bytes(progress.device_bytes)));
   list.push_back(fmt::format("{} elapsed, {} left", format_clock(progress.elapsed_seconds),
                              format_clock(seconds_left(progress))));
   return list;
 }
 
 std::string head(const Progress& progress) {
-  const std::string percent = fmt::format("{:3}%", percent_done(progress));
+  std::string percent = fmt::format("{:3}%", percent_done(progress));
   if (progress.epochs <= 0) return percent;
   return fmt::format("epoch {}/{} {}", std::min(progress.epoch + 1, progress.epochs), progress.epochs,
                      percent);
@@ -60,7 +61,7 @@ std::string bar(double share, std::int64_t width) {
   std::string text(static_cast<std::size_t>(filled), '=');
   if (filled < width) text += '>';
   text.resize(static_cast<std::size_t>(width), ' ');
-  return "[" + text + "]";
+  return fmt::format(" [{}]", text);
 }
 
 int terminal_columns() {
@@ -96,7 +97,7 @@ std::string format_progress(const Progress& progress, int columns) {
     return fmt::format("{}{}  {}", first, middle, fmt::join(rest, "  "));
   };
   const std::int64_t room = columns - std::ssize(line("")) - brackets;
-  if (room >= shortest_bar) return line(" " + bar(share_done(progress), std::min(room, longest_bar)));
+  if (room >= shortest_bar) return line(bar(share_done(progress), std::min(room, longest_bar)));
   while (rest.size() > 1 && std::ssize(line("")) > columns) rest.pop_back();
   return line("").substr(0, static_cast<std::size_t>(std::max(0, columns)));
 }
@@ -129,15 +130,13 @@ void ProgressReporter::update(const Progress& progress, double now) {
   // One column stays free: a full last column makes some terminals wrap.
   std::string line = format_progress(progress, columns_() - 1);
   // What the line before reaches beyond this one is overwritten with spaces.
-  std::string text = "\r" + line;
-  if (shown_.size() > line.size()) text.append(shown_.size() - line.size(), ' ');
-  write_(text);
+  write_(fmt::format("\r{:<{}}", line, shown_.size()));
   shown_ = std::move(line);
 }
 
 void ProgressReporter::erase() {
   if (shown_.empty()) return;
-  write_("\r" + std::string(shown_.size(), ' ') + "\r");
+  write_(fmt::format("\r{:{}}\r", "", shown_.size()));
   shown_.clear();
 }
 

@@ -148,19 +148,21 @@ void check_tiling(const std::string& path, const std::vector<StoredTensor>& tens
 // Padded with spaces so that the data begins at a multiple of 8.
 std::string encode_header(const std::string& path, const std::vector<StoredTensor>& tensors,
                           const SafetensorsMetadata& metadata) {
-  nlohmann::ordered_json header = nlohmann::ordered_json::object();
-  if (!metadata.empty()) header[std::string(metadata_key)] = metadata;
-  for (const StoredTensor& tensor : tensors)
-    header[tensor.name] = {{"dtype", name_of(tensor.type)},
-                           {"shape", std::vector<std::int64_t>(tensor.shape.begin(), tensor.shape.end())},
-                           {"data_offsets", {tensor.begin, tensor.end}}};
+  std::string text;
+  const auto append = [&](const std::string& entry) { text.append(text.empty() ? "{" : ",").append(entry); };
   try {
-    std::string text = header.dump();
-    text.resize((text.size() + 7) / 8 * 8, ' ');
-    return text;
-  } catch (const nlohmann::json::exception&) {
+    if (!metadata.empty()) append(fmt::format("\"{}\":{}", metadata_key, Json(metadata).dump()));
+    for (const StoredTensor& tensor : tensors) {
+      const std::vector<std::int64_t> shape(tensor.shape.begin(), tensor.shape.end());
+      append(fmt::format(R"({}:{{"dtype":"{}","shape":{},"data_offsets":[{},{}]}})", Json(tensor.name).dump(),
+                         name_of(tensor.type), Json(shape).dump(), tensor.begin, tensor.end));
+    }
+  } catch (const Json::exception&) {
     fail("cannot write '{}': a tensor name or a metadata entry is not valid UTF-8", path);
   }
+  text += text.empty() ? "{}" : "}";
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+  return text;
 }
 
 }  // namespace

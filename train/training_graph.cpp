@@ -33,18 +33,15 @@ Tensor build_forward(Graph& graph, const Model& model, const StepOptions& option
   return loss;
 }
 
-void add_optimizer(Graph& graph, const std::vector<Tensor>& parameters, const std::vector<Tensor>& gradients,
-                   Tensor finite, const OptimizerOptions& options) {
-  const Tensor rate = graph.input(names::learning_rate, TensorSpec::dense(DType::f64, {}));
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (!gradients[i]) continue;
-    const std::string& name = parameters[i].name();
-    Tensor momentum;
-    if (options.momentum != 0)
-      momentum = graph.state(names::momentum_prefix + name, parameters[i].spec(), Initializer::zeros());
-    sgd_update(parameters[i], gradients[i], momentum, rate, finite,
-               {options.momentum, 0, options.weight_decay, options.nesterov}, "sgd/" + name);
-  }
+/// The update of one parameter, and its momentum.
+void update(Tensor parameter, Tensor gradient, Tensor rate, Tensor finite, const OptimizerOptions& options) {
+  const std::string& name = parameter.name();
+  Tensor momentum;
+  if (options.momentum != 0)
+    momentum =
+        parameter.graph().state(names::momentum_prefix + name, parameter.spec(), Initializer::zeros());
+  sgd_update(parameter, gradient, momentum, rate, finite,
+             {options.momentum, 0, options.weight_decay, options.nesterov}, "sgd/" + name);
 }
 
 }  // namespace
@@ -67,13 +64,14 @@ void build_training_graph(Graph& graph, const Model& model, const StepOptions& o
   const Tensor flag = graph.state(names::finite, TensorSpec::dense(DType::i32, {}), Initializer::constant(1));
   const Tensor finite = finite_check(loss, flag, "finite_check");
   graph.apply_deferred_updates(finite);
+  const Tensor rate = graph.input(names::learning_rate, TensorSpec::dense(DType::f64, {}));
   const std::vector<Tensor> parameters = graph.parameters();
-  const std::vector<Tensor> grads = gradients(loss, parameters);
-  add_optimizer(graph, parameters, grads, finite, options.optimizer);
+  // Each update follows its gradient at once, so that few gradients live together.
+  gradients(loss, parameters, [&](std::size_t i, Tensor gradient) {
+    update(parameters[i], gradient, rate, finite, options.optimizer);
+    if (options.output_gradients) graph.output(gradient, "grad." + parameters[i].name());
+  });
   graph.output(loss, names::loss);
-  if (!options.output_gradients) return;
-  for (std::size_t i = 0; i < parameters.size(); ++i)
-    if (grads[i]) graph.output(grads[i], "grad." + parameters[i].name());
 }
 
 void build_evaluation_graph(Graph& graph, const Model& model, const StepOptions& options) {

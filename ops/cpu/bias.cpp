@@ -22,7 +22,8 @@ Sizes sizes_of(const TensorSpec& x, const TensorSpec& y) {
 }
 
 template <class T>
-SWAPADVISOR_MULTIVERSION void add_rows(const T* x, const T* bias, T* y, std::int64_t rows, std::int64_t channels) {
+SWAPADVISOR_MULTIVERSION void add_rows(const T* x, const T* bias, T* y, std::int64_t rows,
+                                       std::int64_t channels) {
   for (std::int64_t i = 0; i < rows * channels; i += channels) {
     SWAPADVISOR_VECTORISE
     for (std::int64_t c = 0; c < channels; ++c) y[i + c] = x[i + c] + bias[c];
@@ -66,7 +67,9 @@ void bias_add(const Sizes& s, const T* x, const T* bias, T* y) {
 }
 
 /// Partial sums of rows: their number is fixed by the shape, so sums do not depend on threads.
-std::int64_t parts_of(const Sizes& s) { return s.pixels == 1 ? std::clamp<std::int64_t>(s.rows / 256, 1, 32) : 0; }
+std::int64_t parts_of(const Sizes& s) {
+  return s.pixels == 1 ? std::clamp<std::int64_t>(s.rows / 256, 1, 32) : 0;
+}
 
 template <class T>
 void bias_grad(const Sizes& s, const T* dy, double* partial, T* sums) {
@@ -74,7 +77,8 @@ void bias_grad(const Sizes& s, const T* dy, double* partial, T* sums) {
     parallel_for(s.channels, 1, [&](std::int64_t b, std::int64_t e) {
       for (std::int64_t c = b; c < e; ++c) {
         double sum = 0;
-        for (std::int64_t n = 0; n < s.rows; ++n) sum += sum_of(dy + (n * s.channels + c) * s.pixels, s.pixels);
+        for (std::int64_t n = 0; n < s.rows; ++n)
+          sum += sum_of(dy + (n * s.channels + c) * s.pixels, s.pixels);
         sums[c] = static_cast<T>(sum);
       }
     });

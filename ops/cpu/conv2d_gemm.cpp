@@ -8,7 +8,9 @@
 namespace swapadvisor {
 namespace {
 
-std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+std::int64_t ceil_divide(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
 
 /// Runs task(i, slot) for i in [0, tasks) on `slots` slots, in order within a slot.
 template <class F>
@@ -23,8 +25,8 @@ void run_tasks(std::int64_t tasks, std::int64_t slots, F&& task) {
 template <class T>
 class Conv2dGemm : public Kernel {
  public:
-  Conv2dGemm(const TensorSpec& x, const TensorSpec& weight, const TensorSpec& y, const Conv2dOptions& options, int threads,
-             Gemm<T> gemm)
+  Conv2dGemm(const TensorSpec& x, const TensorSpec& weight, const TensorSpec& y, const Conv2dOptions& options,
+             int threads, Gemm<T> gemm)
       : g_(conv2d_geometry(x, weight, options)),
         channels_last_(x.is_channels_last() && y.is_channels_last()),
         pointwise_(g_.pointwise()),
@@ -35,8 +37,8 @@ class Conv2dGemm : public Kernel {
   std::int64_t workspace_bytes() const override { return layout_.bytes(); }
 
  protected:
-  /// Rows (of n · OH + oh) per chunk for products with `columns` columns of P: enough of them to keep the product fast,
-  /// few enough for the cache, evenly divided. A chunk of a row-major image does not leave it.
+  /// Rows (of n · OH + oh) per chunk for products with `columns` columns of P: enough of them to keep the
+  /// product fast, few enough for the cache, evenly divided. A chunk of a row-major image does not leave it.
   void plan_chunks(std::int64_t columns, std::int64_t multiple) {
     const std::int64_t positions = std::clamp<std::int64_t>((std::int64_t{1} << 17) / columns, 256, 4096);
     const std::int64_t wanted = std::max<std::int64_t>(1, positions / g_.out_width);
@@ -57,8 +59,10 @@ class Conv2dGemm : public Kernel {
   MatrixView<U> positions(U* data, std::int64_t channels, std::int64_t group, Range rows) const {
     const std::int64_t group_channels = channels / g_.options.groups, width = g_.out_width;
     const std::int64_t count = rows.size() * width, first = group * group_channels;
-    if (channels_last_) return {data + rows.begin * width * channels + first, count, group_channels, channels};
-    const std::int64_t n = rows.begin / g_.out_height, oh = rows.begin % g_.out_height, plane = g_.out_height * width;
+    if (channels_last_)
+      return {data + rows.begin * width * channels + first, count, group_channels, channels};
+    const std::int64_t n = rows.begin / g_.out_height, oh = rows.begin % g_.out_height,
+                       plane = g_.out_height * width;
     return {data + (n * channels + first) * plane + oh * width, count, group_channels, plane, true};
   }
 
@@ -80,7 +84,9 @@ class Conv2dGemm : public Kernel {
 
   bool weight_is_packed() const { return g_.taps() > 1 && g_.group_in() > 1; }
   std::int64_t add_packed_weight() {
-    return weight_is_packed() ? layout_.add(g_.out_channels * g_.patch() * static_cast<std::int64_t>(sizeof(T))) : 0;
+    return weight_is_packed()
+               ? layout_.add(g_.out_channels * g_.patch() * static_cast<std::int64_t>(sizeof(T)))
+               : 0;
   }
   /// OIHW → O(HW)I, the column order of P.
   const T* pack_weight(const T* weight, void* workspace, std::int64_t offset) const {
@@ -114,7 +120,8 @@ template <class T>
 class ForwardKernel final : public Conv2dGemm<T> {
  public:
   ForwardKernel(const KernelRequest& r, Gemm<T> gemm)
-      : Conv2dGemm<T>(r.inputs[0], r.inputs[1], r.outputs[0], r.as<Conv2dOp>().options(), r.context.threads, gemm) {
+      : Conv2dGemm<T>(r.inputs[0], r.inputs[1], r.outputs[0], r.as<Conv2dOp>().options(), r.context.threads,
+                      gemm) {
     this->plan_chunks(this->g_.patch(), this->channels_last_ ? this->threads_ : 1);
     slots_ = std::min(this->threads_, this->chunks_);
     weight_ = this->add_packed_weight();
@@ -143,8 +150,8 @@ template <class T>
 class BackwardDataKernel final : public Conv2dGemm<T> {
  public:
   BackwardDataKernel(const KernelRequest& r, Gemm<T> gemm)
-      : Conv2dGemm<T>(r.outputs[0], r.inputs[1], r.inputs[0], r.as<Conv2dBackwardDataOp>().options(), r.context.threads,
-                      gemm) {
+      : Conv2dGemm<T>(r.outputs[0], r.inputs[1], r.inputs[0], r.as<Conv2dBackwardDataOp>().options(),
+                      r.context.threads, gemm) {
     this->plan_chunks(this->g_.patch(), this->channels_last_ ? this->threads_ : 1);
     // Patches overlap, so one task adds up a whole image of one group.
     tasks_ = this->pointwise_ ? this->chunks_ : this->g_.batch * this->g_.options.groups;
@@ -169,7 +176,8 @@ class BackwardDataKernel final : public Conv2dGemm<T> {
   void pointwise(const KernelArgs& args, Range rows) const {
     const Conv2dGeometry& g = this->g_;
     for (std::int64_t group = 0; group < g.options.groups; ++group)
-      this->gemm_(this->positions(args.in<T>(0), g.out_channels, group, rows), this->filters(args.in<T>(1), group),
+      this->gemm_(this->positions(args.in<T>(0), g.out_channels, group, rows),
+                  this->filters(args.in<T>(1), group),
                   this->positions(args.out<T>(0), g.in_channels, group, rows), false);
   }
 
@@ -181,7 +189,8 @@ class BackwardDataKernel final : public Conv2dGemm<T> {
     for (std::int64_t row = n * g.out_height; row < end; row += this->chunk_rows_) {
       const Range rows{row, std::min(end, row + this->chunk_rows_)};
       const MatrixView<T> p{buffer, rows.size() * g.out_width, g.patch(), g.patch()};
-      this->gemm_(this->positions(args.in<T>(0), g.out_channels, group, rows), this->filters(weight, group), p, false);
+      this->gemm_(this->positions(args.in<T>(0), g.out_channels, group, rows), this->filters(weight, group),
+                  p, false);
       this->patches_.scatter_add(buffer, group, rows, args.out<T>(0));
     }
   }
@@ -204,18 +213,23 @@ class BackwardDataKernel final : public Conv2dGemm<T> {
 template <class T>
 class BackwardWeightKernel final : public Conv2dGemm<T> {
  public:
-  BackwardWeightKernel(const KernelRequest& r, Gemm<T> gemm)
+  BackwardWeightKernel(const KernelRequest& r, Gemm<T> gemm, bool threaded)
       : Conv2dGemm<T>(r.inputs[0], r.outputs[0], r.inputs[1], r.as<Conv2dBackwardWeightOp>().options(),
                       r.context.threads, gemm) {
     const Conv2dGeometry& g = this->g_;
-    // Tasks own slices of the columns of dW, or of its rows where there are more of them and patches cost nothing.
+    const bool rows_of_x = this->pointwise_ && this->channels_last_;
+    // Tasks own slices of the columns of dW, or of its rows where there are more of them and patches cost
+    // nothing.
     by_rows_ = this->pointwise_ && g.group_out() > g.patch();
     const std::int64_t extent = by_rows_ ? g.group_out() : g.patch();
-    const std::int64_t most = std::max<std::int64_t>(1, extent / 16);
-    slices_ = std::min(ceil_divide(this->threads_, g.options.groups), most);
+    const std::int64_t wanted = ceil_divide(this->threads_, g.options.groups);
+    slices_ = rows_of_x && threaded ? 1 : std::clamp<std::int64_t>(extent / 16, 1, wanted);
     slots_ = std::min(this->threads_, slices_ * g.options.groups);
     const std::int64_t columns = by_rows_ ? g.patch() : ceil_divide(extent, slices_);
-    if (this->pointwise_ && this->channels_last_) {
+    // Transposing dy with rows a multiple of a page apart halves the speed of products with few columns.
+    pad_gradient_ =
+        rows_of_x && slices_ * g.options.groups == 1 && g.out_channels % 1024 == 0 && columns < 512;
+    if (rows_of_x && !pad_gradient_) {
       this->chunk_rows_ = g.batch * g.out_height;
       this->chunks_per_part_ = this->chunks_ = 1;
     } else {
@@ -223,12 +237,14 @@ class BackwardWeightKernel final : public Conv2dGemm<T> {
     }
     weight_ = this->add_packed_weight();
     buffer_ = this->add_slots(slots_, columns);
+    if (pad_gradient_)
+      padded_ = this->layout_.add(this->chunk_rows_ * g.out_width * padded_stride() *
+                                  static_cast<std::int64_t>(sizeof(T)));
   }
 
   void run(NativeStream, const KernelArgs& args) const override {
     const Conv2dGeometry& g = this->g_;
-    T* gradient =
-        this->weight_is_packed() ? workspace_at<T>(args.workspace, weight_) : args.out<T>(0);
+    T* gradient = this->weight_is_packed() ? workspace_at<T>(args.workspace, weight_) : args.out<T>(0);
     run_tasks(slices_ * g.options.groups, slots_, [&](std::int64_t i, std::int64_t slot) {
       slice(args, gradient, i / slices_, i % slices_, this->slot(args.workspace, buffer_, slot));
     });
@@ -240,19 +256,32 @@ class BackwardWeightKernel final : public Conv2dGemm<T> {
     const Conv2dGeometry& g = this->g_;
     const std::int64_t extent = by_rows_ ? g.group_out() : g.patch();
     const Range part{extent * i / slices_, extent * (i + 1) / slices_};
-    const Range outputs = by_rows_ ? part : Range{0, g.group_out()}, columns = by_rows_ ? Range{0, g.patch()} : part;
-    const MatrixView<T> all{gradient + group * g.group_out() * g.patch(), g.group_out(), g.patch(), g.patch()};
+    const Range outputs = by_rows_ ? part : Range{0, g.group_out()};
+    const Range columns = by_rows_ ? Range{0, g.patch()} : part;
+    const MatrixView<T> all{gradient + group * g.group_out() * g.patch(), g.group_out(), g.patch(),
+                            g.patch()};
     const auto target = all.row_range(outputs.begin, outputs.end).col_range(columns.begin, columns.end);
     for (std::int64_t c = 0; c < this->chunks_; ++c) {
       const Range rows = this->chunk(c);
-      const auto dy = this->positions(args.in<T>(1), g.out_channels, group, rows);
+      auto dy = this->positions(args.in<T>(1), g.out_channels, group, rows);
+      if (pad_gradient_) dy = padded(dy, workspace_at<T>(args.workspace, padded_));
       const auto p = this->patches(args.in<T>(0), group, rows, columns, buffer);
       this->gemm_(dy.col_range(outputs.begin, outputs.end).transposed(), p, target, c > 0);
     }
   }
 
-  bool by_rows_;
-  std::int64_t slices_, slots_, weight_, buffer_;
+  std::int64_t padded_stride() const { return this->g_.out_channels + 16; }
+  MatrixView<const T> padded(const MatrixView<const T>& m, T* buffer) const {
+    const std::int64_t stride = padded_stride();
+    parallel_for(m.rows, 64, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i)
+        std::copy_n(m.data + i * m.stride, m.cols, buffer + i * stride);
+    });
+    return {buffer, m.rows, m.cols, stride};
+  }
+
+  bool by_rows_, pad_gradient_;
+  std::int64_t slices_, slots_, weight_, buffer_, padded_ = 0;
 };
 
 }  // namespace
@@ -268,15 +297,16 @@ std::unique_ptr<Kernel> conv2d_gemm_backward_data(const KernelRequest& request, 
 }
 
 template <class T>
-std::unique_ptr<Kernel> conv2d_gemm_backward_weight(const KernelRequest& request, Gemm<T> gemm) {
-  return std::make_unique<BackwardWeightKernel<T>>(request, gemm);
+std::unique_ptr<Kernel> conv2d_gemm_backward_weight(const KernelRequest& request, Gemm<T> gemm,
+                                                    bool threaded) {
+  return std::make_unique<BackwardWeightKernel<T>>(request, gemm, threaded);
 }
 
 template std::unique_ptr<Kernel> conv2d_gemm_forward(const KernelRequest&, Gemm<float>);
 template std::unique_ptr<Kernel> conv2d_gemm_forward(const KernelRequest&, Gemm<double>);
 template std::unique_ptr<Kernel> conv2d_gemm_backward_data(const KernelRequest&, Gemm<float>);
 template std::unique_ptr<Kernel> conv2d_gemm_backward_data(const KernelRequest&, Gemm<double>);
-template std::unique_ptr<Kernel> conv2d_gemm_backward_weight(const KernelRequest&, Gemm<float>);
-template std::unique_ptr<Kernel> conv2d_gemm_backward_weight(const KernelRequest&, Gemm<double>);
+template std::unique_ptr<Kernel> conv2d_gemm_backward_weight(const KernelRequest&, Gemm<float>, bool);
+template std::unique_ptr<Kernel> conv2d_gemm_backward_weight(const KernelRequest&, Gemm<double>, bool);
 
 }  // namespace swapadvisor

@@ -6,7 +6,8 @@ namespace swapadvisor {
 
 void add_conv_kernels(KernelSet& set) {
   set.add("conv2d", [](const KernelRequest& r) {
-    return visit_floating(r.inputs[0].dtype, [&]<class T>() { return conv2d_gemm_forward<T>(r, eigen_gemm<T>); });
+    return visit_floating(r.inputs[0].dtype,
+                          [&]<class T>() { return conv2d_gemm_forward<T>(r, eigen_gemm<T>); });
   });
   set.add("conv2d_backward_data", [](const KernelRequest& r) {
     return visit_floating(r.inputs[0].dtype,

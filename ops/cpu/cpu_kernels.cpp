@@ -13,7 +13,9 @@ KernelSet portable_kernels() {
   add_image_kernels(set);
   add_conv_kernels(set);
   add_pool_kernels(set);
+  add_global_avg_pool_kernels(set);
   add_matmul_kernels(set);
+  add_bias_kernels(set);
   add_layout_kernels(set);
   return set;
 }

@@ -5,7 +5,8 @@
 
 namespace swapadvisor {
 
-/// A matrix in memory: `stride` elements from one row to the next, or from one column to the next when column major.
+/// A matrix in memory: `stride` elements from one row to the next, or from one column to the next when column
+/// major.
 template <class T>
 struct MatrixView {
   T* data;

@@ -11,7 +11,8 @@ PatchMatrix<T>::PatchMatrix(const Conv2dGeometry& geometry, bool channels_last)
   channel_stride_ = channels_last ? 1 : g_.height * g_.width;
   pixel_stride_ = channels_last ? g_.in_channels : 1;
   row_stride_ = g_.width * pixel_stride_;
-  joined_ = pixel_stride_ == group_in_ && (channel_stride_ == 1 || group_in_ == 1) && g_.options.dilation[1] == 1;
+  joined_ =
+      pixel_stride_ == group_in_ && (channel_stride_ == 1 || group_in_ == 1) && g_.options.dilation[1] == 1;
 }
 
 template <class T>
@@ -23,7 +24,8 @@ void PatchMatrix<T>::visit(std::int64_t row, std::int64_t ow, Range columns, F&&
   const std::int64_t iw0 = ow * o.stride[1] - o.padding[1];
   const std::int64_t line = g_.kernel_width * group_in_;  // columns of one kernel row
   for (std::int64_t kh = columns.begin / line; kh * line < columns.end; ++kh) {
-    const std::int64_t begin = std::max(columns.begin, kh * line), end = std::min(columns.end, (kh + 1) * line);
+    const std::int64_t begin = std::max(columns.begin, kh * line),
+                       end = std::min(columns.end, (kh + 1) * line);
     const std::int64_t ih = ih0 + kh * o.dilation[0];
     if (ih < 0 || ih >= g_.height) {
       zeros(begin - columns.begin, end - begin);

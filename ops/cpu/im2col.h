@@ -12,7 +12,8 @@ struct Range {
 };
 
 /// One group's patches. Row (n, oh, ow) of the patch matrix holds the inputs of that output position; column
-/// (kh · KW + kw) · (C / groups) + c. `rows` are ranges of n · OH + oh, all ow of each; `columns` a range of columns.
+/// (kh · KW + kw) · (C / groups) + c. `rows` are ranges of n · OH + oh, all ow of each; `columns` a range of
+/// columns.
 template <class T>
 class PatchMatrix {
  public:
@@ -24,8 +25,8 @@ class PatchMatrix {
   void scatter_add(const T* patches, std::int64_t group, Range rows, T* dx) const;
 
  private:
-  /// Calls f(offset in x, offset in the patch row, length, stride in x) for the pieces of one patch inside the image
-  /// and, when it wants them, zeros(offset in the patch row, length) for the pieces outside.
+  /// Calls f(offset in x, offset in the patch row, length, stride in x) for the pieces of one patch inside
+  /// the image and, when it wants them, zeros(offset in the patch row, length) for the pieces outside.
   template <class F, class Z>
   void visit(std::int64_t row, std::int64_t ow, Range columns, F&& f, Z&& zeros) const;
 

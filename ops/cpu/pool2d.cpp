@@ -1,5 +1,6 @@
-// max_pool2d, avg_pool2d and their gradients. Inner loops run over the channels of one pixel; a row-major tensor is
-// walked as N·C images of one channel. Gradients gather, so every element is written by one thread in a fixed order.
+// max_pool2d, avg_pool2d and their gradients. Inner loops run over the channels of one pixel; a row-major
+// tensor is walked as N·C images of one channel. Gradients gather, so every element is written by one thread
+// in a fixed order.
 #include <swapadvisor/core/parallel.h>
 #include <swapadvisor/ops/avg_pool2d.h>
 #include <swapadvisor/ops/cpu/register.h>
@@ -75,8 +76,8 @@ SWAPADVISOR_INLINE void keep_larger(const T* x, std::uint8_t tap, T* y, std::uin
 }
 
 template <class T>
-SWAPADVISOR_MULTIVERSION void max_rows(const Pool& p, const T* x, T* y, std::uint8_t* index, std::int64_t first,
-                                       std::int64_t last) {
+SWAPADVISOR_MULTIVERSION void max_rows(const Pool& p, const T* x, T* y, std::uint8_t* index,
+                                       std::int64_t first, std::int64_t last) {
   for (std::int64_t row = first; row < last; ++row) {
     const std::int64_t image = row / p.h.outputs, oh = row % p.h.outputs;
     const Interval rows = p.h.inputs(oh);
@@ -123,7 +124,8 @@ SWAPADVISOR_MULTIVERSION void max_backward_rows(const Pool& p, const T* dy, cons
 }
 
 template <class T>
-SWAPADVISOR_MULTIVERSION void average_rows(const Pool& p, const T* x, T* y, std::int64_t first, std::int64_t last) {
+SWAPADVISOR_MULTIVERSION void average_rows(const Pool& p, const T* x, T* y, std::int64_t first,
+                                           std::int64_t last) {
   for (std::int64_t row = first; row < last; ++row) {
     const std::int64_t image = row / p.h.outputs, oh = row % p.h.outputs;
     const Interval rows = p.h.inputs(oh);

@@ -20,9 +20,13 @@ SWAPADVISOR_INLINE float exponential(float x) {
   const float shifted = x * 0x1.715476p0f + round_to_integer;
   const float n = shifted - round_to_integer;
   const float r = (x - n * 0x1.62e4p-1f) - n * 0x1.7f7d1cp-20f;
-  float series = 1.0f / 5040;
-  for (float coefficient : {1.0f / 720, 1.0f / 120, 1.0f / 24, 1.0f / 6, 0.5f, 1.0f, 1.0f})
-    series = series * r + coefficient;
+  float series = (1.0f / 5040) * r + 1.0f / 720;
+  series = series * r + 1.0f / 120;
+  series = series * r + 1.0f / 24;
+  series = series * r + 1.0f / 6;
+  series = series * r + 0.5f;
+  series = series * r + 1.0f;
+  series = series * r + 1.0f;
   const float power = std::bit_cast<float>((std::bit_cast<std::uint32_t>(shifted) << 23) + 0x3f800000U);
   return x < -87.0f ? 0.0f : series * power;
 }

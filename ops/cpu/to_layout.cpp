@@ -13,7 +13,8 @@ constexpr std::int64_t tile = 32;
 
 /// to[j][i] = from[i][j] for i < rows and tiles [first, last) of j < cols.
 template <class T>
-void transpose_tiles(const T* from, T* to, std::int64_t rows, std::int64_t cols, std::int64_t first, std::int64_t last) {
+void transpose_tiles(const T* from, T* to, std::int64_t rows, std::int64_t cols, std::int64_t first,
+                     std::int64_t last) {
   for (std::int64_t t = first; t < last; ++t) {
     const std::int64_t j0 = t * tile, j1 = std::min(cols, j0 + tile);
     for (std::int64_t i0 = 0; i0 < rows; i0 += tile) {
@@ -48,15 +49,19 @@ void add_layout_kernels(KernelSet& set) {
     const TensorSpec &x = r.inputs[0], &y = r.outputs[0];
     if ((x.is_row_major() && y.is_row_major()) || (x.is_channels_last() && y.is_channels_last())) {
       const auto bytes = static_cast<std::size_t>(x.bytes());
-      return make_kernel([bytes](const KernelArgs& args) { std::memcpy(args.outputs[0], args.inputs[0], bytes); });
+      return make_kernel(
+          [bytes](const KernelArgs& args) { std::memcpy(args.outputs[0], args.inputs[0], bytes); });
     }
     const std::int64_t batch = x.shape[0], channels = x.shape[1], pixels = x.shape[2] * x.shape[3];
     const bool from_rows = x.is_row_major();
     const std::int64_t rows = from_rows ? channels : pixels, cols = from_rows ? pixels : channels;
     switch (size_of(x.dtype)) {
-      case 1: return transposition<std::uint8_t>(batch, rows, cols);
-      case 4: return transposition<std::uint32_t>(batch, rows, cols);
-      default: return transposition<std::uint64_t>(batch, rows, cols);
+      case 1:
+        return transposition<std::uint8_t>(batch, rows, cols);
+      case 4:
+        return transposition<std::uint32_t>(batch, rows, cols);
+      default:
+        return transposition<std::uint64_t>(batch, rows, cols);
     }
   });
 }

@@ -27,6 +27,7 @@ namespace swapadvisor {
 inline constexpr std::int64_t elementwise_grain = 16384;
 
 /// Accumulators in horizontal reductions: a fixed number, so that sums do not depend on the vector length.
-inline constexpr int reduction_lanes = 16;
+/// GCC unrolls loops of up to 16 iterations before it looks for vectors, so it is more than that.
+inline constexpr int reduction_lanes = 32;
 
 }  // namespace swapadvisor

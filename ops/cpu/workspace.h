@@ -22,7 +22,7 @@ class WorkspaceLayout {
 
 template <class T>
 T* workspace_at(void* workspace, std::int64_t offset) {
-  return reinterpret_cast<T*>(static_cast<std::byte*>(workspace) + offset);
+  return static_cast<T*>(static_cast<void*>(static_cast<std::byte*>(workspace) + offset));
 }
 
 }  // namespace swapadvisor

@@ -1,0 +1,35 @@
+// Which ops take oneDNN, in float32; everything else keeps the factory it had.
+#include <swapadvisor/ops/cpu/conv2d_onednn.h>
+#include <swapadvisor/ops/cpu/matmul.h>
+#include <swapadvisor/ops/cpu/onednn.h>
+#include <swapadvisor/ops/cpu/register.h>
+
+namespace swapadvisor {
+namespace {
+
+/// oneDNN's plain GEMM takes any transposition and, unlike its matmul primitive on unpacked operands, is fast
+/// for all widths of b.
+std::unique_ptr<Kernel> onednn_matmul(const KernelRequest& r) {
+  return make_kernel([shape = matmul_shape(r)](const KernelArgs& args) {
+    onednn_gemm(shape.a(args.in<float>(0)), shape.b(args.in<float>(1)), shape.c(args.out<float>(0)), false);
+  });
+}
+
+}  // namespace
+
+void add_onednn_kernels(KernelSet& set) {
+  KernelSet portable;
+  add_conv_kernels(portable);
+  add_matmul_kernels(portable);
+  const auto add = [&](const char* type, std::unique_ptr<Kernel> (*prepare)(const KernelRequest&)) {
+    set.add(type, [portable, prepare](const KernelRequest& r) {
+      return r.inputs[0].dtype == DType::f32 ? prepare(r) : portable.prepare(r);
+    });
+  };
+  add("conv2d", onednn_conv2d);
+  add("conv2d_backward_data", onednn_conv2d);
+  add("conv2d_backward_weight", onednn_conv2d);
+  add("matmul", onednn_matmul);
+}
+
+}  // namespace swapadvisor

@@ -1,0 +1,23 @@
+// Checks that a call throws `Error` with a sentence that says the right thing.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <swapadvisor/core/error.h>
+
+#include <string>
+
+namespace swapadvisor {
+
+/// Expects `f` to throw `Error` whose message contains `part`.
+template <class F>
+void expect_error(F f, const std::string& part) {
+  try {
+    f();
+    ADD_FAILURE() << "no error; expected one with: " << part;
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find(part), std::string::npos)
+        << error.what() << "\nexpected: " << part;
+  }
+}
+
+}  // namespace swapadvisor
