@@ -69,8 +69,11 @@ void TaskOptions::add_to(CLI::App& command, bool model_required) {
   number("--hidden", model_options.hidden, "mlp: features of a hidden layer");
   number("--layers", model_options.layers, "mlp: hidden layers");
   std::string kinds;
-  for (std::string_view kind : dataset_kinds()) kinds += (kinds.empty() ? "" : ", ") + std::string(kind);
-  std::vector<std::string> known(dataset_kinds().begin(), dataset_kinds().end());
+  std::vector<std::string> known;
+  for (std::string_view kind : dataset_kinds()) {
+    known.emplace_back(kind);
+    kinds += (kinds.empty() ? "" : ", ") + known.back();
+  }
   command.add_option("--dataset", dataset, "Kind of data: " + kinds)
       ->check(CLI::IsMember(known))
       ->capture_default_str()

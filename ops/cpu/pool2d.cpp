@@ -8,6 +8,7 @@
 #include <swapadvisor/ops/max_pool2d.h>
 
 #include <algorithm>
+#include <type_traits>
 
 namespace swapadvisor {
 namespace {
@@ -64,14 +65,38 @@ struct Pool {
   }
 };
 
+constexpr std::int64_t lanes = 64;  ///< channels whose maxima are kept together
+
+/// Maxima of one window for `n` ≤ lanes channels from `c` on. Indexes are as wide as elements until they are
+/// stored, so that comparisons and selections have one width.
 template <class T>
-SWAPADVISOR_INLINE void keep_larger(const T* x, std::uint8_t tap, T* y, std::uint8_t* index, std::int64_t n) {
-  SWAPADVISOR_VECTORISE
-  for (std::int64_t c = 0; c < n; ++c) {
-    const T v = x[c], best = y[c];
-    const bool larger = (v > best) | (v != v);
-    y[c] = larger ? v : best;
-    index[c] = larger ? tap : index[c];
+SWAPADVISOR_INLINE void max_of_window(const Pool& p, const T* x, std::int64_t image, std::int64_t oh,
+                                      std::int64_t ow, std::int64_t c, std::int64_t n, T* y,
+                                      std::uint8_t* index) {
+  using Index = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+  const Interval rows = p.h.inputs(oh), cols = p.w.inputs(ow);
+  T best[lanes];
+  Index where[lanes];
+  const T* first = p.input(x, image, rows.begin, cols.begin) + c;
+  for (std::int64_t i = 0; i < n; ++i) {
+    best[i] = first[i];
+    where[i] = static_cast<Index>(p.h.tap(rows.begin, oh) * p.w.kernel + p.w.tap(cols.begin, ow));
+  }
+  for (std::int64_t ih = rows.begin; ih < rows.end; ++ih) {
+    for (std::int64_t iw = cols.begin; iw < cols.end; ++iw) {
+      const T* value = p.input(x, image, ih, iw) + c;
+      const auto tap = static_cast<Index>(p.h.tap(ih, oh) * p.w.kernel + p.w.tap(iw, ow));
+      for (std::int64_t i = 0; i < n; ++i) {
+        const T v = value[i];
+        const bool larger = (v > best[i]) | (v != v);
+        best[i] = larger ? v : best[i];
+        where[i] = larger ? tap : where[i];
+      }
+    }
+  }
+  for (std::int64_t i = 0; i < n; ++i) {
+    y[i] = best[i];
+    index[i] = static_cast<std::uint8_t>(where[i]);
   }
 }
 
@@ -80,19 +105,13 @@ SWAPADVISOR_MULTIVERSION void max_rows(const Pool& p, const T* x, T* y, std::uin
                                        std::int64_t first, std::int64_t last) {
   for (std::int64_t row = first; row < last; ++row) {
     const std::int64_t image = row / p.h.outputs, oh = row % p.h.outputs;
-    const Interval rows = p.h.inputs(oh);
     for (std::int64_t ow = 0; ow < p.w.outputs; ++ow) {
-      const Interval cols = p.w.inputs(ow);
-      T* best = p.output(y, image, oh, ow);
+      T* maxima = p.output(y, image, oh, ow);
       std::uint8_t* where = p.output(index, image, oh, ow);
-      const auto tap = [&](std::int64_t ih, std::int64_t iw) {
-        return static_cast<std::uint8_t>(p.h.tap(ih, oh) * p.w.kernel + p.w.tap(iw, ow));
-      };
-      std::copy_n(p.input(x, image, rows.begin, cols.begin), p.channels, best);
-      std::fill_n(where, p.channels, tap(rows.begin, cols.begin));
-      for (std::int64_t ih = rows.begin; ih < rows.end; ++ih)
-        for (std::int64_t iw = cols.begin; iw < cols.end; ++iw)
-          keep_larger(p.input(x, image, ih, iw), tap(ih, iw), best, where, p.channels);
+      std::int64_t c = 0;
+      for (; c + lanes <= p.channels; c += lanes)
+        max_of_window(p, x, image, oh, ow, c, lanes, maxima + c, where + c);
+      if (c < p.channels) max_of_window(p, x, image, oh, ow, c, p.channels - c, maxima + c, where + c);
     }
   }
 }
