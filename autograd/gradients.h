@@ -18,9 +18,9 @@ namespace swapadvisor {
 /// second call on the same graph uses "grad2/", and so on. Two wanted tensors may get the same result tensor,
 /// so do not update it in place.
 ///
-/// `complete` is called with the index in `wanted` and the gradient as soon as it is complete, between the nodes of the
-/// backward pass: an optimizer that updates there keeps few gradients alive at a time. Later nodes read no wanted
-/// tensor whose gradient is complete.
+/// `complete` is called with the index in `wanted` and the gradient as soon as it is complete, between the
+/// nodes of the backward pass: an optimizer that updates there keeps few gradients alive at a time. Later
+/// nodes read no wanted tensor whose gradient is complete.
 ///
 /// Throws `Error` when the loss is not one floating-point element, an op on the way has no gradient, or a
 /// value that a gradient needs has been overwritten. Takes time linear in the size of the graph.

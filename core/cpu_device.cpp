@@ -37,7 +37,7 @@ class CpuDevice final : public Device {
   explicit CpuDevice(const CpuDeviceOptions& options)
       : options_(options),
         threads_(options.threads > 0 ? options.threads : static_cast<int>(std::thread::hardware_concurrency())),
-        streams_{CpuStream([threads = threads_] { use_threads(threads); }, 0),
+        streams_{CpuStream([threads = threads_] { use_as_compute_thread(threads); }, 0),
                  CpuStream([] {}, options.link_bytes_per_second), CpuStream([] {}, options.link_bytes_per_second)} {}
 
   const std::string& name() const override { return name_; }
@@ -46,15 +46,17 @@ class CpuDevice final : public Device {
     return options_.memory_bytes > 0 ? options_.memory_bytes : available_memory_bytes();
   }
   std::byte* arena(std::int64_t bytes) override {
-    if (!arena_ || arena_->bytes() < bytes) {
+    if (!arena_ || arena_bytes_ < bytes) {
       arena_.reset();
+      arena_bytes_ = 0;
       if (bytes > available_memory_bytes())
         fail("the device arena needs {} bytes, but the system has {} free", bytes, available_memory_bytes());
       arena_ = std::make_unique<Pages>(bytes);
+      arena_bytes_ = bytes;
     }
     return arena_->data();
   }
-  std::int64_t arena_bytes() const override { return arena_ ? arena_->bytes() : 0; }
+  std::int64_t arena_bytes() const override { return arena_bytes_; }
   Stream& stream(StreamKind kind) override { return streams_[static_cast<std::size_t>(kind)]; }
   std::unique_ptr<Event> make_event() override { return std::make_unique<CpuEvent>(epoch_); }
   std::unique_ptr<HostMemory> host_alloc(std::int64_t bytes) override {
@@ -70,6 +72,7 @@ class CpuDevice final : public Device {
   CpuDeviceOptions options_;
   int threads_;
   std::unique_ptr<Pages> arena_;
+  std::int64_t arena_bytes_ = 0;
   std::array<CpuStream, stream_count> streams_;
 };
 

@@ -54,7 +54,7 @@ class Device {
   /// The one allocation of device memory. Growing it needs all streams idle and loses its contents; asking for no more
   /// than there is returns the same address. Page-aligned. Throws `Error` when the memory cannot be had.
   virtual std::byte* arena(std::int64_t bytes) = 0;
-  virtual std::int64_t arena_bytes() const = 0;
+  virtual std::int64_t arena_bytes() const = 0;  ///< the largest number of bytes asked for
   virtual Stream& stream(StreamKind kind) = 0;
   virtual std::unique_ptr<Event> make_event() = 0;
   virtual std::unique_ptr<HostMemory> host_alloc(std::int64_t bytes) = 0;

@@ -21,9 +21,13 @@ void flush_denormals() {
 
 #ifdef _OPENMP
 
-void use_threads(int threads) {
+void set_thread_count(int threads) {
   omp_set_dynamic(0);
   omp_set_num_threads(std::max(1, threads));
+}
+
+void use_as_compute_thread(int threads) {
+  set_thread_count(threads);
 #pragma omp parallel
   flush_denormals();
 }
@@ -38,7 +42,9 @@ void detail::run_team(int threads, void (*body)(void*, int), void* context) {
 
 #else
 
-void use_threads(int) { flush_denormals(); }
+void set_thread_count(int) {}
+
+void use_as_compute_thread(int) { flush_denormals(); }
 
 int thread_count() { return 1; }
 

@@ -6,9 +6,13 @@
 
 namespace swapadvisor {
 
-/// Prepares the calling thread to run kernels on `threads` threads: sizes its OpenMP team, and sets flush-to-zero and
-/// denormals-are-zero on every thread of the team (near-denormal data is many times slower otherwise).
-void use_threads(int threads);
+/// Sizes the calling thread's OpenMP team: what kernels that are prepared or run on it will use.
+void set_thread_count(int threads);
+
+/// Prepares the calling thread to run kernels on `threads` threads: sizes its team, and sets flush-to-zero and
+/// denormals-are-zero on every thread of it (near-denormal data is many times slower otherwise). For threads that do
+/// nothing but run kernels: reading files or initialising weights there would lose denormals.
+void use_as_compute_thread(int threads);
 
 /// Threads that `parallel_for` uses on the calling thread.
 int thread_count();

@@ -88,14 +88,13 @@ class NodeRunner {
       if (largest[d] > 0) ones_[d] = host_ones(device, static_cast<DType>(d), largest[d]);
   }
 
-  /// Fresh ones in all operands of the node; the in stream is idle afterwards.
+  /// Queues fresh ones for all operands of the node, on the stream of the ops: as a producer would leave them.
   void refresh(std::size_t node) {
-    Stream& in = device_.stream(StreamKind::in);
+    Stream& compute = device_.stream(StreamKind::compute);
     for (const auto& [buffer, offset] : packed_[node].buffers) {
       const TensorSpec& spec = graph_.buffers()[static_cast<std::size_t>(buffer)].spec;
-      in.copy(base_ + offset, ones_[static_cast<std::size_t>(spec.dtype)]->data(), spec.bytes());
+      compute.copy(base_ + offset, ones_[static_cast<std::size_t>(spec.dtype)]->data(), spec.bytes());
     }
-    in.synchronize();
   }
 
   /// Queues the node on the compute stream. The arguments of the latest call per node stay until the next.
@@ -139,18 +138,14 @@ class NodeRunner {
   std::byte* base_ = nullptr;
 };
 
-double time_node(NodeRunner& runner, std::size_t node, int repeats, Device& device, Event& start, Event& end) {
+double time_node(NodeRunner& runner, std::size_t node, Device& device, Event& start, Event& end) {
   Stream& compute = device.stream(StreamKind::compute);
-  std::vector<double> seconds;
-  for (int r = 0; r <= repeats; ++r) {
-    runner.refresh(node);
-    compute.record(start);
-    runner.launch(node);
-    compute.record(end);
-    compute.synchronize();
-    if (r > 0) seconds.push_back(end.seconds() - start.seconds());
-  }
-  return median(seconds);
+  runner.refresh(node);
+  compute.record(start);
+  runner.launch(node);
+  compute.record(end);
+  compute.synchronize();
+  return end.seconds() - start.seconds();
 }
 
 /// What one measurement of copies beside compute found.
@@ -166,13 +161,13 @@ class LinkTimer {
       : runner_(runner), sample_(std::move(sample)), device_(device) {
     // Both halves of what the ops leave free would be too little on tight limits; copies may overwrite operands,
     // since only time counts here. Two host blocks, so that the directions do not share cache lines.
-    block_ = std::clamp<std::int64_t>(device.arena_bytes() / 2 / page_bytes * page_bytes, page_bytes, 32 << 20);
+    block_ = std::clamp<std::int64_t>(device.arena_bytes() / 2, 1, 32 << 20);
     for (auto& host : host_) host = device.host_alloc(block_);
   }
 
   double latency() {
     std::vector<double> seconds;
-    for (int i = 0; i < 21; ++i) seconds.push_back(copy_seconds(64));
+    for (int i = 0; i < 21; ++i) seconds.push_back(copy_seconds(std::min<std::int64_t>(64, block_)));
     return median(seconds);
   }
 
@@ -275,36 +270,50 @@ std::vector<OpProfile> profile_ops(const Graph& graph, const std::vector<std::un
   NodeRunner runner(graph, kernels, device, options.memory_limit);
   const auto start = device.make_event(), end = device.make_event();
   std::vector<OpProfile> profiles = workspace_profiles(kernels);
-  for (std::size_t i = 0; i < kernels.size(); ++i) {
-    profiles[i].seconds = time_node(runner, i, std::max(1, options.repeats), device, *start, *end);
-    if (options.progress) options.progress(static_cast<int>(i) + 1, static_cast<int>(kernels.size()));
-  }
+  // Pass by pass over the graph, not op by op: a slow moment of the machine then hits one sample of an op, not all.
+  std::vector<std::vector<double>> seconds(kernels.size());
+  const int repeats = std::max(1, options.repeats), total = static_cast<int>(kernels.size()) * (repeats + 1);
+  int done = 0;
+  for (int pass = 0; pass <= repeats; ++pass)
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      const double sample = time_node(runner, i, device, *start, *end);
+      if (pass > 0) seconds[i].push_back(sample);  // the first pass warms up
+      if (options.progress) options.progress(++done, total);
+    }
+  for (std::size_t i = 0; i < kernels.size(); ++i) profiles[i].seconds = median(seconds[i]);
   return profiles;
 }
 
 DeviceSpec profile_link(const Graph& graph, const std::vector<std::unique_ptr<Kernel>>& kernels,
                         const std::vector<OpProfile>& profiles, Device& device, const ProfileOptions& options) {
-  constexpr double sample_seconds = 0.25;
+  constexpr double sample_seconds = 0.1;
+  constexpr int rounds = 5;
   NodeRunner runner(graph, kernels, device, options.memory_limit);
   LinkTimer timer(runner, sample_nodes(profiles, sample_seconds), device);
   DeviceSpec spec;
   spec.name = device.name();
   spec.memory_bytes = options.memory_limit;
   spec.copy_latency_seconds = timer.latency();
-  const double block = timer.block_seconds();
-  const int copies = std::clamp(static_cast<int>(sample_seconds / std::max(block, 1e-6)), 3, 2000);
+  const int copies = std::clamp(static_cast<int>(sample_seconds / std::max(timer.block_seconds(), 1e-6)), 3, 2000);
   timer.measure(false, false, 0, 0);  // warm up
-  const Beside alone = timer.measure(false, false, 0, 0);
-  const Beside in = timer.measure(true, false, copies, spec.copy_latency_seconds);
-  const Beside out = timer.measure(false, true, copies, spec.copy_latency_seconds);
-  const Beside both = timer.measure(true, true, copies, spec.copy_latency_seconds);
-  spec.h2d_bytes_per_second = in.in_bytes_per_second;
-  spec.d2h_bytes_per_second = out.out_bytes_per_second;
-  spec.duplex_bytes_per_second = std::min(both.in_bytes_per_second + both.out_bytes_per_second,
-                                          spec.h2d_bytes_per_second + spec.d2h_bytes_per_second);
-  const double beside = (in.compute_seconds + out.compute_seconds + both.compute_seconds) / 3;
-  spec.compute_slowdown_while_copying =
-      alone.compute_seconds > 0 ? std::max(1.0, beside / alone.compute_seconds) : 1.0;
+  // Alone and beside copies by turns, each ratio within one round: the machine's own drift must not look like an effect.
+  std::vector<double> h2d, d2h, duplex, slowdown;
+  for (int round = 0; round < rounds; ++round) {
+    const Beside alone = timer.measure(false, false, 0, 0);
+    const Beside in = timer.measure(true, false, copies, spec.copy_latency_seconds);
+    const Beside out = timer.measure(false, true, copies, spec.copy_latency_seconds);
+    const Beside both = timer.measure(true, true, copies, spec.copy_latency_seconds);
+    h2d.push_back(in.in_bytes_per_second);
+    d2h.push_back(out.out_bytes_per_second);
+    duplex.push_back(both.in_bytes_per_second + both.out_bytes_per_second);
+    const double beside = (in.compute_seconds + out.compute_seconds + both.compute_seconds) / 3;
+    slowdown.push_back(alone.compute_seconds > 0 ? beside / alone.compute_seconds : 1);
+  }
+  spec.h2d_bytes_per_second = median(h2d);
+  spec.d2h_bytes_per_second = median(d2h);
+  spec.duplex_bytes_per_second =
+      std::min(median(duplex), spec.h2d_bytes_per_second + spec.d2h_bytes_per_second);
+  spec.compute_slowdown_while_copying = std::max(1.0, median(slowdown));
   return spec;
 }
 

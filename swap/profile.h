@@ -11,7 +11,7 @@
 namespace swapadvisor {
 
 struct ProfileOptions {
-  int repeats = 3;  ///< timed runs per op, after one to warm up; the median counts
+  int repeats = 3;  ///< timed passes over the graph, after one to warm up; each op's median counts
   /// Device bytes the measurement may use: each op's operands are in the arena together, one op at a time.
   std::int64_t memory_limit = DeviceSpec::unbounded;
   std::function<void(int done, int total)> progress;

@@ -11,8 +11,9 @@ namespace {
 constexpr double never = std::numeric_limits<double>::infinity();
 constexpr std::int64_t no_need = std::numeric_limits<std::int64_t>::min() / 2;
 
+// Where the part of instruction `index` begins and ends.
 template <class Values>
-void recount_ends(const Values& ends, std::size_t index, std::int32_t& begin, std::int32_t& end) {
+void part_of(const Values& ends, std::size_t index, std::int32_t& begin, std::int32_t& end) {
   begin = index == 0 ? 0 : ends[index - 1];
   end = ends[index];
 }
@@ -74,9 +75,9 @@ void Simulator::load(const FlatProgram& program) {
       need[s] = std::max(need[s], previous ? done - streams_[s].length : done);
     };
     std::int32_t begin, end;
-    recount_ends(program.waits_end, i, begin, end);
+    part_of(program.waits_end, i, begin, end);
     for (; begin < end; ++begin) raise(program.waits[static_cast<std::size_t>(begin)], i, false);
-    recount_ends(program.waits_previous_end, i, begin, end);
+    part_of(program.waits_previous_end, i, begin, end);
     for (; begin < end; ++begin) raise(program.waits_previous[static_cast<std::size_t>(begin)], count, true);
   }
   now_ = 0;

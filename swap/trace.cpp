@@ -74,7 +74,8 @@ std::string chrome_trace(const Program& program, std::span<const InstructionSpan
   return text + "]}\n";
 }
 
-void write_chrome_trace(const std::string& path, const Program& program, std::span<const InstructionSpan> spans) {
+void write_chrome_trace(const std::string& path, const Program& program,
+                        std::span<const InstructionSpan> spans) {
   write_file_atomic(path, chrome_trace(program, spans));
 }
 

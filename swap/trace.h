@@ -20,6 +20,7 @@ std::vector<InstructionSpan> spans_of(const Timeline& timeline);
 std::string chrome_trace(const Program& program, std::span<const InstructionSpan> spans);
 
 /// The same in a file, atomically.
-void write_chrome_trace(const std::string& path, const Program& program, std::span<const InstructionSpan> spans);
+void write_chrome_trace(const std::string& path, const Program& program,
+                        std::span<const InstructionSpan> spans);
 
 }  // namespace swapadvisor

@@ -128,7 +128,7 @@ TEST(Executor, OneArenaThatNeverGrows) {
     executor.take();
   }
   EXPECT_EQ(f.device->arena(1), arena);
-  EXPECT_EQ(f.device->arena_bytes(), round_up(f.program.arena_bytes, page_bytes));
+  EXPECT_EQ(f.device->arena_bytes(), f.program.arena_bytes);
 }
 
 }  // namespace

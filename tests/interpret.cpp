@@ -144,12 +144,12 @@ std::vector<std::byte> scatter(const TensorSpec& spec, const std::vector<double>
 
 Interpreter::Interpreter(const Graph& graph, const KernelSet& kernels, const InterpretOptions& options)
     : graph_(graph), options_(options) {
-  use_threads(options.threads);
+  set_thread_count(options.threads);
   kernels_ = prepare_kernels(graph, kernels, {options.threads, options.seed});
 }
 
 void Interpreter::step(HostBuffers& buffers) const {
-  use_threads(options_.threads);
+  set_thread_count(options_.threads);
   Step step(graph_, options_, buffers);
   for (std::size_t i = 0; i < kernels_.size(); ++i) step.run(static_cast<int>(i), *kernels_[i]);
   step.store(buffers);

@@ -66,11 +66,13 @@ std::vector<OpCase> convolution_cases() {
       conv_case("conv2d_large_1x1", {2, 64, 13, 13}, {96, 64, 1, 1}),
       // Shapes for which fast kernels take another path than for the ones above.
       conv_case("conv2d_wide_3x3", {3, 128, 7, 7}, {64, 128, 3, 3}, {.padding = {1, 1}}),
-      conv_case("conv2d_wide_3x3_strided", {3, 64, 9, 11}, {96, 64, 3, 3}, {.stride = {2, 2}, .padding = {1, 1}}),
+      conv_case("conv2d_wide_3x3_strided", {3, 64, 9, 11}, {96, 64, 3, 3},
+                {.stride = {2, 2}, .padding = {1, 1}}),
       conv_case("conv2d_wide_1x1_strided", {3, 96, 9, 9}, {64, 96, 1, 1}, {.stride = {2, 2}}),
       conv_case("conv2d_1024_channels", {5, 48, 11, 13}, {1024, 48, 1, 1}),
       conv_case("conv2d_stem_32", {3, 3, 33, 31}, {32, 3, 7, 7}, {.stride = {2, 2}, .padding = {3, 3}}),
-      conv_case("conv2d_padding_beyond_kernel", {2, 3, 4, 5}, {2, 3, 1, 2}, {.stride = {3, 2}, .padding = {2, 3}}),
+      conv_case("conv2d_padding_beyond_kernel", {2, 3, 4, 5}, {2, 3, 1, 2},
+                {.stride = {3, 2}, .padding = {2, 3}}),
       {.name = "conv2d_tied_weight",
        .operands = {image({2, 3, 5, 5}), {.shape = {3, 3, 3, 3}}},
        .build =

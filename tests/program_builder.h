@@ -113,4 +113,17 @@ inline Program resident_step(bool clean) {
   return b.take();
 }
 
+// Exchanges instructions `index` and `index + 1`, where neither waits for the other.
+inline void exchange(Program& program, std::int32_t index) {
+  std::swap(program.instructions[static_cast<std::size_t>(index)],
+            program.instructions[static_cast<std::size_t>(index) + 1]);
+  const auto renumber = [&](std::vector<std::int32_t>& waits) {
+    for (std::int32_t& i : waits) i = i == index ? index + 1 : i == index + 1 ? index : i;
+  };
+  for (Instruction& instruction : program.instructions) {
+    renumber(instruction.wait);
+    renumber(instruction.wait_previous);
+  }
+}
+
 }  // namespace swapadvisor::test

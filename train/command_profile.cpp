@@ -49,7 +49,7 @@ void run_profile(const ProfileCommand& c) {
   Graph graph(model.info.name);
   build_training_graph(graph, model, step);
   const auto device = c.device.open();
-  use_threads(device->threads());
+  set_thread_count(device->threads());
   const auto kernels = prepare_kernels(graph, cpu_kernels(), {device->threads(), 1});
   const PlanGraph plain = lower(graph, workspace_profiles(kernels));
   const std::int64_t needed = device_bytes_needed(plain);

@@ -21,7 +21,7 @@ struct TrainCommand {
   PlanCommandOptions plan;
   OutputOptions output;
   std::int64_t epochs = 0, steps = 0, warmup = 0;
-  std::string schedule = "constant", last_batch = "drop", augment = "none";
+  std::string schedule = "cosine", last_batch = "drop", augment = "none";
   std::string plan_file, weights, out, log, trace;
   std::uint64_t seed = 1, planner_seed = 1;
   int loader_threads = 1;

@@ -17,7 +17,7 @@ Session::Session(const Graph& graph, Device& device, HostStore& host, const Kern
                  SessionOptions options)
     : graph_(graph), device_(device), host_(host), options_(std::move(options)) {
   const KernelContext context{device.threads(), options_.seed};
-  use_threads(context.threads);
+  set_thread_count(context.threads);
   kernels_ = prepare_kernels(graph, kernels, context);
   // The limit may be a share of what the graph needs, which depends on bytes and workspaces only.
   plan_graph_ = lower(graph, workspace_profiles(kernels_));

@@ -184,7 +184,7 @@ std::unique_ptr<Kernel> gemm_kernel(const KernelRequest& r) {
 }
 
 std::unique_ptr<Kernel> prepare(const KernelRequest& request, std::optional<ConvAlgorithm> told) {
-  use_threads(request.context.threads);  // oneDNN plans for the threads it finds
+  set_thread_count(request.context.threads);  // oneDNN plans for the threads it finds
   if (told == ConvAlgorithm::gemm) return gemm_kernel(request);
   const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   const Problem problem = problem_of(request);
