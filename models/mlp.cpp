@@ -1,5 +1,6 @@
 #include <swapadvisor/models/layers.h>
 #include <swapadvisor/models/mlp.h>
+#include <swapadvisor/ops/dropout.h>
 #include <swapadvisor/ops/flatten.h>
 #include <swapadvisor/ops/relu.h>
 
@@ -10,6 +11,8 @@ Tensor mlp(const Scope& scope, Tensor input, const MlpOptions& options) {
   for (std::int64_t i = 1; i <= options.layers; ++i) {
     x = linear(scope / fmt::format("fc{}", i), x, options.hidden);
     x = relu(x, scope.name(fmt::format("relu{}", i)));
+    if (scope.training() && options.dropout > 0)
+      x = dropout(x, scope.step_number(), options.dropout, scope.name(fmt::format("dropout{}", i)));
   }
   return linear(scope / fmt::format("fc{}", options.layers + 1), x, options.classes);
 }

@@ -65,9 +65,10 @@ Entry mlp_entry() {
     MlpOptions settled{.classes = info.classes};
     settled.hidden = options.hidden.value_or(settled.hidden);
     settled.layers = options.layers.value_or(settled.layers);
+    settled.dropout = options.dropout.value_or(settled.dropout);
     return mlp(scope, images, settled);
   };
-  return {{"mlp", "multilayer perceptron with ReLU, MNIST", 1, 28, 10, {"hidden", "layers"}}, build};
+  return {{"mlp", "multilayer perceptron with ReLU, MNIST", 1, 28, 10, {"hidden", "layers", "dropout"}}, build};
 }
 
 std::vector<Entry> entries() {
@@ -117,10 +118,12 @@ void expect_range(std::string_view model, std::string_view option, const Option&
 
 /// Upper ends are beyond any use and keep products of dimensions far from overflow.
 void check_options(const ModelInfo& info, const ModelOptions& options) {
-  const std::pair<std::string_view, const Option&> extra[] = {
-      {"width", options.width}, {"hidden", options.hidden}, {"layers", options.layers}};
-  for (const auto& [option, value] : extra)
-    if (value && std::find(info.options.begin(), info.options.end(), option) == info.options.end())
+  const std::pair<std::string_view, bool> extra[] = {{"width", options.width.has_value()},
+                                                     {"hidden", options.hidden.has_value()},
+                                                     {"layers", options.layers.has_value()},
+                                                     {"dropout", options.dropout.has_value()}};
+  for (const auto& [option, given] : extra)
+    if (given && std::find(info.options.begin(), info.options.end(), option) == info.options.end())
       fail("{} takes no option '{}'", info.name, option);
   expect_range(info.name, "image size", options.image_size, 1, 1 << 16);
   expect_range(info.name, "number of image channels", options.channels, 1, 1 << 16);
@@ -128,6 +131,8 @@ void check_options(const ModelInfo& info, const ModelOptions& options) {
   expect_range(info.name, "width", options.width, 1, 1 << 16);
   expect_range(info.name, "hidden size", options.hidden, 1, 1 << 24);
   expect_range(info.name, "number of hidden layers", options.layers, 0, 10000);
+  if (options.dropout && !(*options.dropout >= 0 && *options.dropout < 1))
+    fail("the dropout of {} must be at least 0 and below 1, got {}", info.name, *options.dropout);
 }
 
 void expect_images(const ModelInfo& info, const Tensor& images) {

@@ -20,6 +20,7 @@ struct ModelOptions {
   std::optional<std::int64_t> width{};   ///< ResNets: channels after the stem
   std::optional<std::int64_t> hidden{};  ///< mlp: features of a hidden layer
   std::optional<std::int64_t> layers{};  ///< mlp: hidden layers
+  std::optional<double> dropout{};       ///< mlp: probability after each hidden layer, in [0, 1)
 };
 
 struct ModelInfo {
@@ -28,7 +29,7 @@ struct ModelInfo {
   std::int64_t channels = 3;
   std::int64_t image_size = 224;
   std::int64_t classes = 1000;
-  std::vector<std::string> options;  ///< what else it takes: "width", "hidden", "layers"
+  std::vector<std::string> options;  ///< what else it takes: "width", "hidden", "layers", "dropout"
 };
 
 /// All models with their defaults, in the order to show them.

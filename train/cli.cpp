@@ -68,6 +68,8 @@ void TaskOptions::add_to(CLI::App& command, bool model_required) {
   number("--width", model_options.width, "ResNets: channels after the stem");
   number("--hidden", model_options.hidden, "mlp: features of a hidden layer");
   number("--layers", model_options.layers, "mlp: hidden layers");
+  command.add_option("--dropout", model_options.dropout, "mlp: dropout probability after each hidden layer")
+      ->group(group);
   std::string kinds;
   std::vector<std::string> known;
   for (std::string_view kind : dataset_kinds()) {

@@ -109,9 +109,17 @@ void run_simulate(const std::string& path, const std::string& trace, const Outpu
   if (!output.quiet) print_prediction(program, 0);
 }
 
+/// A plan whose indices are out of range is refused while it is read: not valid either.
+Verdict verdict_on(const std::string& path) {
+  try {
+    return verify(read_plan(path));
+  } catch (const Error& error) {
+    return {false, error.what()};
+  }
+}
+
 void run_verify(const std::string& path, const OutputOptions& output) {
-  const Program program = read_plan(path);
-  const Verdict verdict = verify(program);
+  const Verdict verdict = verdict_on(path);
   if (output.json) {
     nlohmann::ordered_json object{{"valid", verdict.valid}};
     if (!verdict.valid) object["error"] = verdict.error;

@@ -164,8 +164,14 @@ bool gemm_wins_on_avx2(const Conv2dGeometry& g, Pass pass) {
   return false;
 }
 
+/// oneDNN 2.6 gathers the pixels of a strided 1×1 convolution vector by vector, past the end of its scratchpad where the
+/// channels do not fill one (seen in weight gradients of 2, 4 and 7 channels).
+bool overruns_scratchpad(const Conv2dGeometry& g) {
+  return g.taps() == 1 && (g.options.stride[0] > 1 || g.options.stride[1] > 1) && g.in_channels % 16 != 0;
+}
+
 ConvAlgorithm choose(const Problem& p, std::string_view implementation) {
-  if (is_reference(implementation)) return ConvAlgorithm::gemm;
+  if (is_reference(implementation) || overruns_scratchpad(p.g)) return ConvAlgorithm::gemm;
   const bool avx2 = implementation.find("avx2") != std::string_view::npos;
   const bool wins = avx2 && p.channels_last && p.g.options.groups == 1 && gemm_wins_on_avx2(p.g, p.pass);
   return wins ? ConvAlgorithm::gemm : ConvAlgorithm::direct;

@@ -1,0 +1,121 @@
+#include <swapadvisor/train/cli.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <temporary_folder.h>
+
+#include <filesystem>
+
+namespace swapadvisor {
+namespace {
+
+struct Result {
+  int code = 0;
+  std::string out, error;
+  nlohmann::json json() const { return nlohmann::json::parse(out); }
+};
+
+Result run(std::vector<std::string> words) {
+  std::vector<const char*> argv{"swapadvisor"};
+  for (const std::string& word : words) argv.push_back(word.c_str());
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  Result result;
+  result.code = run_command_line(static_cast<int>(argv.size()), argv.data());
+  std::fflush(stdout);
+  result.out = testing::internal::GetCapturedStdout();
+  result.error = testing::internal::GetCapturedStderr();
+  return result;
+}
+
+/// A failure says one sentence: one line, with the program's name.
+void expect_refusal(const Result& result, int code, const std::string& part) {
+  EXPECT_EQ(result.code, code) << result.error;
+  EXPECT_THAT(result.error, testing::StartsWith("swapadvisor: "));
+  EXPECT_EQ(std::count(result.error.begin(), result.error.end(), '\n'), 1) << result.error;
+  EXPECT_THAT(result.error, testing::HasSubstr(part));
+  EXPECT_EQ(result.out, "");
+}
+
+const std::vector<std::string> tiny{"mlp", "--image-size", "8", "--hidden", "16", "--layers", "2", "--batch-size", "8"};
+
+std::vector<std::string> words(std::initializer_list<std::string> first, const std::vector<std::string>& rest,
+                               std::initializer_list<std::string> last = {}) {
+  std::vector<std::string> all(first);
+  all.insert(all.end(), rest.begin(), rest.end());
+  all.insert(all.end(), last);
+  return all;
+}
+
+TEST(CommandLine, HelpEverywhere) {
+  EXPECT_EQ(run({"--help"}).code, 0);
+  EXPECT_THAT(run({"--version"}).out, testing::HasSubstr("swapadvisor 0."));
+  for (const char* command : {"train", "eval", "step", "profile", "plan", "simulate", "verify", "models", "planners",
+                              "devices"}) {
+    const Result help = run({command, "--help"});
+    EXPECT_EQ(help.code, 0) << command;
+    EXPECT_THAT(help.out, testing::HasSubstr("--json")) << command;
+  }
+}
+
+TEST(CommandLine, BadUsageIsExitCode2) {
+  expect_refusal(run({}), 2, "subcommand");
+  expect_refusal(run({"train"}), 2, "MODEL");
+  expect_refusal(run({"train", "resnet21"}), 2, "resnet20");
+  expect_refusal(run(words({"train"}, tiny, {"--planner", "magic"})), 2, "belady");
+  expect_refusal(run(words({"train"}, tiny, {"--memory-limit", "many"})), 2, "many");
+  expect_refusal(run(words({"train"}, tiny, {"--no-such-option"})), 2, "no-such-option");
+  expect_refusal(run(words({"train"}, tiny, {"--dataset", "imagenet"})), 2, "imagenet");
+  expect_refusal(run(words({"train"}, tiny, {"--steps", "1", "--epochs", "1"})), 2, "steps");
+  expect_refusal(run(words({"train"}, tiny, {"--device", "tpu"})), 2, "tpu");
+}
+
+TEST(CommandLine, FailuresAreExitCode1) {
+  expect_refusal(run(words({"train"}, tiny, {"--quiet", "--memory-limit", "700"})), 1, "limit 700 B");
+  expect_refusal(run({"train", "resnet20", "--quiet", "--dataset", "mnist", "--data", "/nowhere"}), 1, "/nowhere");
+  expect_refusal(run({"simulate", "/nowhere/plan.json"}), 1, "/nowhere/plan.json");
+}
+
+TEST(CommandLine, ListsAreJson) {
+  EXPECT_GE(run({"models", "--json"}).json()["models"].size(), 10u);
+  EXPECT_EQ(run({"planners", "--json"}).json()["planners"][0]["name"], "none");
+  EXPECT_EQ(run({"devices", "--json"}).json()["devices"][0]["name"], "cpu");
+}
+
+TEST(CommandLine, ProfilePlanVerifySimulateTrain) {
+  const TemporaryFolder folder;
+  const std::string graph = folder.path("g.json"), device = folder.path("d.json"), plan = folder.path("p.json");
+  const std::string weights = folder.path("w.safetensors"), trace = folder.path("t.json"), log = folder.path("l.jsonl");
+  ASSERT_EQ(run(words({"profile"}, tiny, {"--out", graph, "--device-out", device, "--repeats", "1", "--quiet"})).code, 0);
+  const Result planned = run({"plan", "--graph", graph, "--device", device, "--memory-limit", "70%", "--planner",
+                              "belady", "--out", plan, "--json"});
+  ASSERT_EQ(planned.code, 0) << planned.error;
+  EXPECT_LE(planned.json()["predicted"]["peak_bytes"], planned.json()["device_bytes_limit"]);
+  EXPECT_TRUE(run({"verify", plan, "--json"}).json()["valid"]);
+  EXPECT_EQ(run({"simulate", plan, "--json"}).json()["predicted"], planned.json()["predicted"]);
+  const Result free = run(words({"train"}, tiny, {"--steps", "4", "--json"}));
+  ASSERT_EQ(free.code, 0) << free.error;
+  const Result limited = run(words({"train"}, tiny, {"--steps", "4", "--json", "--plan", plan, "--memory-limit", "70%",
+                                                     "--out", weights, "--trace", trace, "--log", log}));
+  ASSERT_EQ(limited.code, 0) << limited.error;
+  for (const char* field : {"final_loss_hex", "parameters_hash"}) EXPECT_EQ(free.json()[field], limited.json()[field]);
+  EXPECT_LE(limited.json()["device_bytes_peak"], limited.json()["device_bytes_limit"]);
+  EXPECT_EQ(run(words({"eval"}, tiny, {"--weights", weights, "--json"})).code, 0);
+  for (const std::string& file : {weights, trace, log}) EXPECT_TRUE(std::filesystem::exists(file));
+  expect_refusal(run({"train", "mlp", "--image-size", "9", "--quiet", "--steps", "1", "--plan", plan}), 1,
+                 "another graph");
+}
+
+TEST(CommandLine, PlanNeedsAModelOrAGraph) {
+  expect_refusal(run({"plan"}), 2, "MODEL");
+  EXPECT_EQ(run({"plan", "resnet50", "--device", "v100-16g", "--batch-size", "256", "--json"}).json()["planner"],
+            "belady");
+}
+
+TEST(CommandLine, AFullDiskLeavesNoFile) {
+  const Result full = run({"plan", "resnet20", "--out", "/dev/full", "--quiet"});
+  expect_refusal(full, 1, "/dev/full");
+}
+
+}  // namespace
+}  // namespace swapadvisor
