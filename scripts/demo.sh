@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Trains one model on the bundled MNIST twice, without a memory limit and with one, and shows both side by side:
 # the limit costs some speed, and not one bit of the result.
-#   SWAPADVISOR_DEMO_MODEL (resnet20), SWAPADVISOR_DEMO_BATCH (128), SWAPADVISOR_DEMO_EPOCHS (1),
+#   SWAPADVISOR_DEMO_MODEL (resnet20), SWAPADVISOR_DEMO_BATCH (128), SWAPADVISOR_DEMO_EPOCHS (2),
 #   SWAPADVISOR_DEMO_LIMIT (25%): of the memory that the model needs
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 model="${SWAPADVISOR_DEMO_MODEL:-resnet20}"
 batch="${SWAPADVISOR_DEMO_BATCH:-128}"
-epochs="${SWAPADVISOR_DEMO_EPOCHS:-1}"
+epochs="${SWAPADVISOR_DEMO_EPOCHS:-2}"
 limit="${SWAPADVISOR_DEMO_LIMIT:-25%}"
 
 scripts/setup.sh

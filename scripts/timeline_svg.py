@@ -74,7 +74,8 @@ def main():
     y = TOP + 3 * ROW + 8
     for t in range(11):
         x = LEFT + WIDTH * t / 10
-        out.append(f'<text x="{x:.1f}" y="{y + 8}" text-anchor="middle" fill="#555">'
+        anchor = "end" if t == 10 else "middle"
+        out.append(f'<text x="{x:.1f}" y="{y + 8}" text-anchor="{anchor}" fill="#555">'
                    f'{(end - start) * t / 10 / 1000:.0f}{" ms" if t == 10 else ""}</text>')
     x = LEFT
     for kind, label in [("forward", "forward"), ("backward", "backward"), ("update", "update"),
