@@ -81,6 +81,12 @@ std::string format_bytes(std::int64_t bytes) {
   return fmt::format("{} {}", three_digits(value), units[unit]);
 }
 
+std::string format_need(std::int64_t need, std::int64_t limit, std::string_view what) {
+  const std::string a = format_bytes(need), b = format_bytes(limit);
+  if (a != b) return fmt::format("needs {} of {}, limit {}", a, what, b);
+  return fmt::format("needs {} ({} bytes) of {}, limit {} bytes", a, need, what, limit);
+}
+
 std::string format_bandwidth(double bytes_per_second) {
   constexpr std::array<const char*, 5> units = {"B/s", "KB/s", "MB/s", "GB/s", "TB/s"};
   std::size_t unit = 0;

@@ -10,6 +10,10 @@ namespace swapadvisor {
 /// Binary units, three significant digits: "512 B", "1.20 GiB", "800 MiB".
 std::string format_bytes(std::int64_t bytes);
 
+/// "needs 1.20 GiB of device memory, limit 800 MiB", with the exact bytes where rounding would make both look equal.
+/// `what`: "device memory".
+std::string format_need(std::int64_t need, std::int64_t limit, std::string_view what);
+
 /// Decimal units: "12.0 GB/s".
 std::string format_bandwidth(double bytes_per_second);
 

@@ -1,6 +1,7 @@
 // The arena of a walk: segments by address, each occupied by a buffer or free since some point of the list.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -46,13 +47,29 @@ class ArenaMap {
  public:
   void reset(std::int64_t begin, std::int64_t end) {
     segments_.clear();
+    free_bits_.assign(1, 0);
     largest_free_ = end - begin;
-    if (end > begin) segments_.push_back({begin, end - begin});
+    if (end <= begin) return;
+    segments_.push_back({begin, end - begin});
+    free_bits_[0] = 1;
   }
 
   std::span<const ArenaSegment> segments() const { return segments_; }
+  /// Whether it is free must not be changed this way.
   ArenaSegment& operator[](std::size_t index) { return segments_[index]; }
   std::size_t size() const { return segments_.size(); }
+
+  /// The first free segment from `index` on; `size()` or more when there is none.
+  std::size_t next_free(std::size_t index) const {
+    std::size_t word = index / 64;
+    if (word >= free_bits_.size()) return size();
+    std::uint64_t bits = free_bits_[word] >> (index % 64);
+    if (bits != 0) return index + static_cast<std::size_t>(std::countr_zero(bits));
+    while (++word < free_bits_.size())
+      if (free_bits_[word] != 0)
+        return word * 64 + static_cast<std::size_t>(std::countr_zero(free_bits_[word]));
+    return size();
+  }
 
   /// No run of free segments is longer.
   std::int64_t largest_free() const { return largest_free_; }
@@ -61,20 +78,26 @@ class ArenaMap {
 
   /// The segment that holds this address.
   std::size_t find(std::int64_t offset) const {
-    std::size_t low = 0, high = segments_.size();
-    while (high - low > 1) {
-      const std::size_t middle = (low + high) / 2;
-      (segments_[middle].offset <= offset ? low : high) = middle;
+    std::size_t low = 0;
+    for (std::size_t left = segments_.size(); left > 1;) {
+      const std::size_t half = left / 2;
+      low += half * static_cast<std::size_t>(segments_[low + half].offset <= offset);  // without a branch
+      left -= half;
     }
     return low;
+  }
+
+  /// The segment that begins at this address; at once if it is still the `guess`.
+  std::size_t find(std::int64_t offset, std::size_t guess) const {
+    return guess < segments_.size() && segments_[guess].offset == offset ? guess : find(offset);
   }
 
   /// Frees segment `index`. Free neighbours are joined when both are free since `merge_up_to` or earlier: who
   /// asks for memory from then on cannot tell them apart.
   void release(std::size_t index, std::int32_t since, double since_seconds, std::int32_t merge_up_to) {
-    const ArenaSegment old = segments_[index];
     ArenaSegment& segment = segments_[index];
-    segment = {old.offset, old.bytes};
+    segment = {segment.offset, segment.bytes};
+    set_free(index, true);
     segment.since = since;
     segment.since_seconds = since_seconds;
     std::int64_t run = 0;
@@ -82,8 +105,8 @@ class ArenaMap {
       run += segments_[k].bytes;
     for (std::size_t k = index; k > 0 && segments_[k - 1].is_free(); --k) run += segments_[k - 1].bytes;
     largest_free_ = largest_free_ > run ? largest_free_ : run;
-    if (index + 1 < segments_.size() && join(index, merge_up_to)) segments_.erase(at(index + 1));
-    if (index > 0 && join(index - 1, merge_up_to)) segments_.erase(at(index));
+    if (index + 1 < segments_.size() && join(index, merge_up_to)) erase(index + 1, 1);
+    if (index > 0 && join(index - 1, merge_up_to)) erase(index, 1);
   }
 
   /// Gives `bytes` at `offset` to `buffer`; all segments there are free. Returns the new segment's index.
@@ -91,30 +114,67 @@ class ArenaMap {
     const std::size_t first = find(offset);
     std::size_t last = first;
     while (segments_[last].end() < offset + bytes) ++last;
-    ArenaSegment left = segments_[first], right = segments_[last];
-    ArenaSegment taken{offset, bytes, buffer};
-    left.bytes = offset - left.offset;
-    right.bytes = right.end() - taken.end();
-    right.offset = taken.end();
+    const std::int64_t left_bytes = offset - segments_[first].offset;
+    const std::int64_t right_bytes = segments_[last].end() - (offset + bytes);
     // Segments [first, last] become: left if any, taken, right if any.
-    ArenaSegment pieces[3];
-    std::size_t count = 0;
-    if (left.bytes > 0) pieces[count++] = left;
-    const std::size_t index = first + count;
-    pieces[count++] = taken;
-    if (right.bytes > 0) pieces[count++] = right;
+    const std::size_t index = first + (left_bytes > 0 ? 1 : 0);
+    const std::size_t count = index - first + 1 + (right_bytes > 0 ? 1 : 0);
     const std::size_t old = last - first + 1;
+    ArenaSegment right;
+    if (right_bytes > 0) right = segments_[last];
     if (count > old)
-      segments_.insert(at(first), count - old, {});
-    else
-      segments_.erase(at(first), at(first + old - count));
-    for (std::size_t k = 0; k < count; ++k) segments_[first + k] = pieces[k];
+      insert(index, count - old);
+    else if (count < old)
+      erase(index, old - count);
+    if (left_bytes > 0) segments_[first].bytes = left_bytes;
+    segments_[index] = {offset, bytes, buffer};
+    set_free(index, false);
+    if (right_bytes > 0) {
+      right.offset = offset + bytes;
+      right.bytes = right_bytes;
+      segments_[index + 1] = right;
+      set_free(index + 1, true);
+    }
     return index;
   }
 
  private:
-  std::vector<ArenaSegment>::iterator at(std::size_t index) {
-    return segments_.begin() + static_cast<std::ptrdiff_t>(index);
+  void set_free(std::size_t index, bool is_free) {
+    const std::uint64_t bit = std::uint64_t{1} << (index % 64);
+    if (is_free)
+      free_bits_[index / 64] |= bit;
+    else
+      free_bits_[index / 64] &= ~bit;
+  }
+
+  void insert(std::size_t index, std::size_t count) {
+    segments_.insert(segments_.begin() + static_cast<std::ptrdiff_t>(index), count, {});
+    if (segments_.size() > free_bits_.size() * 64) free_bits_.push_back(0);
+    for (; count > 0; --count) {
+      std::size_t word = index / 64;
+      const std::uint64_t below = (std::uint64_t{1} << (index % 64)) - 1;
+      std::uint64_t carry = free_bits_[word] >> 63u;
+      free_bits_[word] = (free_bits_[word] & below) | ((free_bits_[word] & ~below) << 1u);
+      while (++word < free_bits_.size()) {
+        const std::uint64_t next = free_bits_[word] >> 63u;
+        free_bits_[word] = free_bits_[word] << 1u | carry;
+        carry = next;
+      }
+    }
+  }
+
+  void erase(std::size_t index, std::size_t count) {
+    const auto at = segments_.begin() + static_cast<std::ptrdiff_t>(index);
+    segments_.erase(at, at + static_cast<std::ptrdiff_t>(count));
+    for (; count > 0; --count) {
+      std::size_t word = index / 64;
+      const std::uint64_t below = (std::uint64_t{1} << (index % 64)) - 1;
+      free_bits_[word] = (free_bits_[word] & below) | ((free_bits_[word] >> 1u) & ~below);
+      for (; word + 1 < free_bits_.size(); ++word) {
+        free_bits_[word] |= free_bits_[word + 1] << 63u;
+        free_bits_[word + 1] >>= 1u;
+      }
+    }
   }
 
   bool join(std::size_t left, std::int32_t merge_up_to) {
@@ -128,6 +188,7 @@ class ArenaMap {
   }
 
   std::vector<ArenaSegment> segments_;
+  std::vector<std::uint64_t> free_bits_;  // a bit per segment: few are free, and they are looked for often
   std::int64_t largest_free_ = 0;
 };
 

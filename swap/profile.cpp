@@ -71,11 +71,7 @@ class NodeRunner {
     std::int64_t arena = 1;
     std::int64_t largest[5] = {};
     for (std::size_t i = 0; i < kernels.size(); ++i) {
-      const Node& node = graph.nodes()[i];
-      packed_.push_back(pack(graph, node, *kernels[i]));
-      if (packed_[i].bytes > memory_limit)
-        fail("op '{}' ({}) needs {} of device memory, limit {}", node.name, node.op->type(),
-             format_bytes(packed_[i].bytes), format_bytes(memory_limit));
+      packed_.push_back(pack(graph, graph.nodes()[i], *kernels[i]));
       arena = std::max(arena, packed_[i].bytes);
       for (const auto& [buffer, offset] : packed_[i].buffers) {
         const TensorSpec& spec = graph.buffers()[static_cast<std::size_t>(buffer)].spec;
@@ -83,6 +79,7 @@ class NodeRunner {
         bytes = std::max(bytes, spec.bytes());
       }
     }
+    if (arena > memory_limit) refuse(arena, memory_limit);
     base_ = device.arena(arena);
     for (std::size_t d = 0; d < 5; ++d)
       if (largest[d] > 0) ones_[d] = host_ones(device, static_cast<DType>(d), largest[d]);
@@ -111,6 +108,12 @@ class NodeRunner {
     std::vector<void*> outputs;
     KernelArgs args;
   };
+
+  [[noreturn]] void refuse(std::int64_t need, std::int64_t limit) const {
+    const auto neediest = std::find_if(packed_.begin(), packed_.end(), [&](const auto& p) { return p.bytes == need; });
+    const Node& node = graph_.nodes()[static_cast<std::size_t>(neediest - packed_.begin())];
+    fail("op '{}' ({}) {}", node.name, node.op->type(), format_need(need, limit, "device memory"));
+  }
 
   Arguments& arguments(std::size_t index) {
     arguments_.resize(kernels_.size());
@@ -148,6 +151,10 @@ double time_node(NodeRunner& runner, std::size_t node, Device& device, Event& st
   return end.seconds() - start.seconds();
 }
 
+void obey(const std::stop_token& stop) {
+  if (stop.stop_requested()) fail("interrupted while measuring");
+}
+
 /// What one measurement of copies beside compute found.
 struct Beside {
   double compute_seconds = 0;
@@ -161,7 +168,9 @@ class LinkTimer {
       : runner_(runner), sample_(std::move(sample)), device_(device) {
     // Both halves of what the ops leave free would be too little on tight limits; copies may overwrite operands,
     // since only time counts here. Two host blocks, so that the directions do not share cache lines.
-    block_ = std::clamp<std::int64_t>(device.arena_bytes() / 2, 1, 32 << 20);
+    // A slow link gets small blocks: one copy takes at most a twentieth of a second.
+    const auto most = device.link_limit() > 0 ? static_cast<std::int64_t>(device.link_limit() / 20) : 32 << 20;
+    block_ = std::clamp<std::int64_t>(device.arena_bytes() / 2, 1, std::clamp<std::int64_t>(most, 1, 32 << 20));
     for (auto& host : host_) host = device.host_alloc(block_);
   }
 
@@ -276,6 +285,7 @@ std::vector<OpProfile> profile_ops(const Graph& graph, const std::vector<std::un
   int done = 0;
   for (int pass = 0; pass <= repeats; ++pass)
     for (std::size_t i = 0; i < kernels.size(); ++i) {
+      obey(options.stop);
       const double sample = time_node(runner, i, device, *start, *end);
       if (pass > 0) seconds[i].push_back(sample);  // the first pass warms up
       if (options.progress) options.progress(++done, total);
@@ -299,6 +309,7 @@ DeviceSpec profile_link(const Graph& graph, const std::vector<std::unique_ptr<Ke
   // Alone and beside copies by turns, each ratio within one round: the machine's own drift must not look like an effect.
   std::vector<double> h2d, d2h, duplex, slowdown;
   for (int round = 0; round < rounds; ++round) {
+    obey(options.stop);
     const Beside alone = timer.measure(false, false, 0, 0);
     const Beside in = timer.measure(true, false, copies, spec.copy_latency_seconds);
     const Beside out = timer.measure(false, true, copies, spec.copy_latency_seconds);

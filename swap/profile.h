@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <vector>
 
 namespace swapadvisor {
@@ -15,6 +16,7 @@ struct ProfileOptions {
   /// Device bytes the measurement may use: each op's operands are in the arena together, one op at a time.
   std::int64_t memory_limit = DeviceSpec::unbounded;
   std::function<void(int done, int total)> progress;
+  std::stop_token stop;  ///< when asked for, the measurement ends with an `Error`
 };
 
 /// Workspace of every node's kernel, seconds left at 0: what planning needs when the seconds come from elsewhere.

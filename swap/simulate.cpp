@@ -3,13 +3,14 @@
 #include <swapadvisor/swap/simulate.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace swapadvisor {
 namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
-constexpr std::int64_t no_need = std::numeric_limits<std::int64_t>::min() / 2;
+constexpr std::int32_t no_need = std::numeric_limits<std::int32_t>::min() / 2;
 
 // Where the part of instruction `index` begins and ends.
 template <class Values>
@@ -54,24 +55,25 @@ void Simulator::load(const FlatProgram& program) {
   const auto count = static_cast<std::size_t>(program.size());
   for (Stream& stream : streams_) {
     stream.queue.clear();
-    stream.iteration = stream.position = stream.done = 0;
+    stream.iteration = stream.position = 0;
+    stream.before = {};
     stream.phase = Phase::idle;
     stream.end = never;
   }
   rank_.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
     Stream& stream = at(program.stream[i]);
-    rank_[i] = static_cast<std::int64_t>(stream.queue.size());
+    rank_[i] = static_cast<std::int32_t>(stream.queue.size());
     stream.queue.push_back({program.work[i], {no_need, no_need, no_need}, static_cast<std::int32_t>(i)});
   }
-  for (Stream& stream : streams_) stream.length = static_cast<std::int64_t>(stream.queue.size());
+  for (Stream& stream : streams_) stream.length = static_cast<std::int32_t>(stream.queue.size());
   for (std::size_t i = 0; i < count; ++i) {
-    auto& need = at(program.stream[i]).queue[static_cast<std::size_t>(rank_[i])].need;
+    Counts& need = at(program.stream[i]).queue[static_cast<std::size_t>(rank_[i])].need;
     const auto raise = [&](std::int32_t awaited, std::size_t limit, bool previous) {
       SWAPADVISOR_ASSERT(awaited >= 0 && static_cast<std::size_t>(awaited) < limit,
                          "instruction {} waits for {}", i, awaited);
       const auto s = static_cast<std::size_t>(program.stream[static_cast<std::size_t>(awaited)]);
-      const std::int64_t done = rank_[static_cast<std::size_t>(awaited)] + 1;
+      const std::int32_t done = rank_[static_cast<std::size_t>(awaited)] + 1;
       need[s] = std::max(need[s], previous ? done - streams_[s].length : done);
     };
     std::int32_t begin, end;
@@ -80,30 +82,35 @@ void Simulator::load(const FlatProgram& program) {
     part_of(program.waits_previous_end, i, begin, end);
     for (; begin < end; ++begin) raise(program.waits_previous[static_cast<std::size_t>(begin)], count, true);
   }
+  done_ = {};
+  rates_stale_ = false;
   now_ = 0;
 }
 
-bool Simulator::ready(const Stream& stream) const {
-  const auto& need = stream.queue[static_cast<std::size_t>(stream.position)].need;
-  for (std::size_t s = 0; s < streams_.size(); ++s)
-    if (streams_[s].done < need[s] + stream.iteration * streams_[s].length) return false;
-  return true;
+inline bool Simulator::ready(const Stream& stream) const {
+  const Counts& need = stream.queue[static_cast<std::size_t>(stream.position)].need;
+  bool all = true;
+  for (std::size_t s = 0; s < stream_count; ++s) all &= done_[s] - stream.before[s] >= need[s];
+  return all;
 }
 
-void Simulator::begin_work(Stream& stream) {
+inline void Simulator::begin_work(Stream& stream) {
   stream.phase = Phase::active;
   stream.remaining = stream.queue[static_cast<std::size_t>(stream.position)].work;
   stream.since = now_;
   stream.rate = 0;  // `update_rates` sets it and the end
+  rates_stale_ = true;
 }
 
-void Simulator::start_ready(std::int32_t count, Timeline* timeline) {
+inline void Simulator::start_ready(std::int32_t count, Timeline* timeline) {
   for (Stream& stream : streams_) {
     if (stream.phase != Phase::idle || stream.length == 0 || stream.iteration == count || !ready(stream))
       continue;
     if (timeline) {
-      const std::int64_t i = stream.queue[static_cast<std::size_t>(stream.position)].instruction;
-      timeline->start[static_cast<std::size_t>(stream.iteration * timeline->instructions + i)] = now_;
+      const auto entry =
+          static_cast<std::size_t>(stream.iteration) * static_cast<std::size_t>(timeline->instructions) +
+          static_cast<std::size_t>(stream.queue[static_cast<std::size_t>(stream.position)].instruction);
+      timeline->start[entry] = now_;
     }
     if (&stream != &at(StreamKind::compute) && latency_ > 0) {
       stream.phase = Phase::latency;
@@ -114,7 +121,7 @@ void Simulator::start_ready(std::int32_t count, Timeline* timeline) {
   }
 }
 
-void Simulator::set_rate(Stream& stream, double rate) {
+inline void Simulator::set_rate(Stream& stream, double rate) {
   if (stream.phase != Phase::active || stream.rate == rate) return;
   stream.remaining = std::max(0.0, stream.remaining - (now_ - stream.since) * stream.rate);
   stream.since = now_;
@@ -122,7 +129,7 @@ void Simulator::set_rate(Stream& stream, double rate) {
   stream.end = now_ + stream.remaining / rate;
 }
 
-void Simulator::update_rates() {
+inline void Simulator::update_rates() {
   Stream& in = at(StreamKind::in);
   Stream& out = at(StreamKind::out);
   const bool in_moves = in.phase == Phase::active;
@@ -131,52 +138,95 @@ void Simulator::update_rates() {
   set_rate(in, h2d_ * factor);
   set_rate(out, d2h_ * factor);
   set_rate(at(StreamKind::compute), in_moves || out_moves ? 1 / slowdown_ : 1);
+  rates_stale_ = false;
 }
 
-void Simulator::finish(Stream& stream, Timeline* timeline) {
+inline void Simulator::finish(std::size_t s, Timeline* timeline) {
+  Stream& stream = streams_[s];
   if (stream.phase == Phase::latency) return begin_work(stream);
   if (timeline) {
-    const std::int64_t i = stream.queue[static_cast<std::size_t>(stream.position)].instruction;
-    timeline->end[static_cast<std::size_t>(stream.iteration * timeline->instructions + i)] = now_;
+    const auto entry =
+        static_cast<std::size_t>(stream.iteration) * static_cast<std::size_t>(timeline->instructions) +
+        static_cast<std::size_t>(stream.queue[static_cast<std::size_t>(stream.position)].instruction);
+    timeline->end[entry] = now_;
   }
   stream.phase = Phase::idle;
   stream.end = never;
-  ++stream.done;
-  if (++stream.position == stream.length) {
-    stream.position = 0;
-    ++stream.iteration;
-  }
+  rates_stale_ |= s != static_cast<std::size_t>(StreamKind::compute);
+  ++done_[s];
+  if (++stream.position < stream.length) return;
+  stream.position = 0;
+  ++stream.iteration;
+  for (std::size_t other = 0; other < stream_count; ++other) stream.before[other] += streams_[other].length;
 }
 
 // Goes to the next event. False when nothing runs any more.
-bool Simulator::step(std::int32_t count, Timeline* timeline) {
+inline bool Simulator::step(std::int32_t count, Timeline* timeline) {
   start_ready(count, timeline);
-  update_rates();
+  if (rates_stale_) update_rates();
   double next = never;
   for (const Stream& stream : streams_) next = std::min(next, stream.end);
   if (next == never) return false;
   now_ = next;
-  for (Stream& stream : streams_)
-    if (stream.end == next) finish(stream, timeline);
+  for (std::size_t s = 0; s < stream_count; ++s)
+    if (streams_[s].end == next) finish(s, timeline);
+  return true;
+}
+
+Simulator::Snapshot Simulator::snapshot() const {
+  Snapshot result;
+  const std::array<double, stream_count> full_rate{1, h2d_, d2h_};
+  const Stream& compute = streams_[static_cast<std::size_t>(StreamKind::compute)];
+  for (std::size_t s = 0; s < stream_count; ++s) {
+    result.lead[s] = done_[s] - compute.before[s];
+    result.phase[s] = streams_[s].phase;
+    if (streams_[s].phase == Phase::idle) continue;
+    const Stream& stream = streams_[s];
+    result.left[s] = stream.phase == Phase::latency
+                         ? stream.end - now_
+                         : (stream.remaining - (now_ - stream.since) * stream.rate) / full_rate[s];
+  }
+  return result;
+}
+
+// Up to rounding. What has been started for the iteration after the last must not differ from what
+// `iterations` allows, either.
+bool Simulator::repeats(const Snapshot& before, const Snapshot& after) const {
+  if (before.lead != after.lead || before.phase != after.phase) return false;
+  for (std::size_t s = 0; s < stream_count; ++s) {
+    if (std::abs(before.left[s] - after.left[s]) > 1e-12 * now_) return false;
+    if (after.lead[s] + (after.phase[s] == Phase::idle ? 0 : 1) > streams_[s].length) return false;
+  }
   return true;
 }
 
 double Simulator::iteration_seconds(const FlatProgram& program) {
-  constexpr std::int64_t first_measured = 3, last_measured = 7;
+  constexpr std::int32_t first_measured = 3, last_measured = 7;
   load(program);
   const Stream& compute = at(StreamKind::compute);
   if (compute.length == 0) return 0;
-  double begin = 0;
-  while (compute.iteration < last_measured) {
-    const std::int64_t iteration = compute.iteration;
-    const bool progress = step(iterations, nullptr);
-    SWAPADVISOR_ASSERT(progress, "the program deadlocks in the simulator");
-    if (compute.iteration != iteration && compute.iteration == first_measured) begin = now_;
-  }
   double work = 0;
   for (const Entry& entry : compute.queue) work += entry.work;
-  return std::max(work,
-                  (now_ - begin) / (last_measured - first_measured));  // the maximum undoes rounding only
+  double begin = 0, previous_end = 0;
+  Snapshot previous;
+  while (compute.iteration < last_measured) {
+    const std::int32_t iteration = compute.iteration;
+    const bool progress = step(iterations, nullptr);
+    SWAPADVISOR_ASSERT(progress, "the program deadlocks in the simulator");
+    if (compute.iteration == iteration) continue;
+    if (compute.iteration == first_measured) begin = now_;
+    const Snapshot current = snapshot();
+    if (iteration > 0 && compute.iteration < last_measured && repeats(previous, current)) {
+      const double period = now_ - previous_end;
+      if (compute.iteration <= first_measured) return std::max(work, period);
+      now_ += (last_measured - compute.iteration) * period;
+      break;
+    }
+    previous = current;
+    previous_end = now_;
+  }
+  // The maximum undoes rounding only.
+  return std::max(work, (now_ - begin) / (last_measured - first_measured));
 }
 
 void Simulator::timeline(const FlatProgram& program, std::int32_t count, Timeline& timeline) {

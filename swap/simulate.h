@@ -60,7 +60,9 @@ class Simulator {
   explicit Simulator(const DeviceSpec& device);
 
   /// (C_7 − C_3) / 4 with C_k the end of the last compute instruction of the k-th iteration, k from 1; never
-  /// below the compute seconds of one iteration.
+  /// below the compute seconds of one iteration. Once an iteration ends in the state in which the one before
+  /// ended, all later ones take as long, and the rest is not simulated: the result is the same but for
+  /// rounding.
   double iteration_seconds(const FlatProgram& program);
 
   /// Fills `timeline` with `count` whole iterations.
@@ -72,18 +74,19 @@ class Simulator {
   // Waits reduce to counts: stream order means "instruction r of a stream is done" is "its done count exceeds
   // r". `need[s]`: instructions of stream s that must be done, counted from the start of the same iteration;
   // at most 0 when it is one of the previous iteration, so that it holds by itself in iteration 0.
+  using Counts = std::array<std::int32_t, stream_count>;
   struct Entry {
     double work = 0;
-    std::array<std::int64_t, stream_count> need{};
+    Counts need{};
     std::int32_t instruction = 0;
   };
 
   struct Stream {
     std::vector<Entry> queue;
-    std::int64_t length = 0;  // of one iteration
-    std::int64_t iteration = 0;
-    std::int64_t position = 0;  // within the iteration
-    std::int64_t done = 0;      // over all iterations
+    std::int32_t length = 0;  // of one iteration
+    std::int32_t iteration = 0;
+    std::int32_t position = 0;  // within the iteration
+    Counts before{};            // instructions of each stream in the iterations before this one
     Phase phase = Phase::idle;
     double rate = 0;       // of work per second since `since`
     double remaining = 0;  // work left at `since`
@@ -91,20 +94,32 @@ class Simulator {
     double end = 0;  // of the phase
   };
 
+  // All that decides what happens next, relative to the end of an iteration's last compute instruction: the
+  // rates follow from the phases.
+  struct Snapshot {
+    Counts lead{};  // done beyond the iterations that compute has done
+    std::array<Phase, stream_count> phase{};
+    std::array<double, stream_count> left{};  // seconds at full rate
+  };
+
   void load(const FlatProgram& program);
   void start_ready(std::int32_t count, Timeline* timeline);
   void begin_work(Stream& stream);
   void set_rate(Stream& stream, double rate);
   void update_rates();
-  void finish(Stream& stream, Timeline* timeline);
+  void finish(std::size_t s, Timeline* timeline);
   bool ready(const Stream& stream) const;
   bool step(std::int32_t count, Timeline* timeline);
+  Snapshot snapshot() const;
+  bool repeats(const Snapshot& before, const Snapshot& after) const;
 
   Stream& at(StreamKind kind) { return streams_[static_cast<std::size_t>(kind)]; }
 
   double h2d_, d2h_, shared_factor_, latency_, slowdown_;
   std::array<Stream, stream_count> streams_;
-  std::vector<std::int64_t> rank_;  // of each instruction within its stream
+  Counts done_{};                   // over all iterations
+  std::vector<std::int32_t> rank_;  // of each instruction within its stream
+  bool rates_stale_ = false;
   double now_ = 0;
 };
 

@@ -18,74 +18,98 @@ void advance(Clock& clock, const Clock& other) {
   for (std::size_t s = 0; s < clock.size(); ++s) clock[s] = std::max(clock[s], other[s]);
 }
 
-// Calls `visit(offset, bytes, write)` for every device range that an instruction uses; reads come first.
+// Waits for what is needed and not known to be done. The latest first: it may imply the others.
+template <class Clock, class Wait>
+void wait_for_latest(Clock& needed, const Clock& known, const Wait& wait) {
+  for (;;) {
+    std::int32_t latest = -1;
+    for (std::size_t s = 0; s < needed.size(); ++s)
+      if (needed[s] > known[s]) latest = std::max(latest, needed[s]);
+    if (latest < 0) return;
+    wait(latest);  // from here on known
+  }
+}
+
+constexpr std::int32_t no_buffer = -1;
+
+// Calls `visit(buffer, offset, bytes, write)` for every device range that an instruction uses; reads come
+// first, a workspace is no buffer.
 template <class Visit>
 void visit_ranges(const OpTable& table, const InstructionList& list, std::size_t index, const Visit& visit) {
   const InstructionList::Entry& entry = list.entries[index];
   const std::int64_t* offsets = list.offsets.data() + entry.first_offset;
   if (entry.kind != InstructionKind::run) {
-    visit(offsets[0], table.bytes(entry.target), entry.kind == InstructionKind::swap_in);
+    visit(entry.target, offsets[0], table.bytes(entry.target), entry.kind == InstructionKind::swap_in);
     return;
   }
   for (const OpTable::Operand& operand : table.operands(entry.target))
-    visit(offsets[operand.slot], table.bytes(operand.buffer), operand.write);
+    visit(operand.buffer, offsets[operand.slot], table.bytes(operand.buffer), operand.write);
   const std::int64_t workspace = table.workspace(entry.target);
-  if (workspace > 0) visit(offsets[table.slots(entry.target).size()], workspace, true);
+  if (workspace > 0) visit(no_buffer, offsets[table.slots(entry.target).size()], workspace, true);
 }
 
 }  // namespace
 
-// A cell is the space between two neighbouring edges of ranges. Edges are collected in a hash table, since
-// few are different, and sorted once.
-void WaitInference::number_cells(const InstructionList& list) {
-  std::size_t capacity = hash_keys_.size();
-  const std::size_t wanted = std::bit_ceil(list.offsets.size() * 4 + 16);
-  if (capacity < wanted) capacity = wanted;
-  hash_keys_.assign(capacity, no_key);
-  hash_values_.resize(capacity);
-  edges_.clear();
-  const std::size_t mask = capacity - 1;
-  const auto add = [&](std::int64_t edge) {
-    std::size_t slot = slot_of(edge, mask);
-    while (hash_keys_[slot] != no_key) {
-      if (hash_keys_[slot] == edge) return;
-      slot = (slot + 1) & mask;
-    }
-    hash_keys_[slot] = edge;
-    edges_.push_back(edge);
-  };
-  add(0);
-  for (std::size_t i = 0; i < list.entries.size(); ++i)
-    visit_ranges(*table_, list, i, [&](std::int64_t offset, std::int64_t bytes, bool) {
-      add(offset);
-      add(offset + bytes);
-    });
-  std::sort(edges_.begin(), edges_.end());
-  for (std::size_t cell = 0; cell < edges_.size(); ++cell) {
-    std::size_t slot = slot_of(edges_[cell], mask);
-    while (hash_keys_[slot] != edges_[cell]) slot = (slot + 1) & mask;
-    hash_values_[slot] = static_cast<std::int32_t>(cell);
+// The number of an edge, in order of first appearance.
+inline std::int32_t WaitInference::edge_id(std::int64_t edge) {
+  if (edges_.size() * 2 >= hash_.size()) {
+    hash_.assign(std::max<std::size_t>(1024, hash_.size() * 2), {no_key, 0});
+    for (std::size_t id = 0; id < edges_.size(); ++id)
+      hash_[hash_slot(edges_[id])] = {edges_[id], static_cast<std::int32_t>(id)};
   }
+  HashSlot& slot = hash_[hash_slot(edge)];
+  if (slot.key == no_key) {
+    slot = {edge, static_cast<std::int32_t>(edges_.size())};
+    edges_.push_back(edge);
+  }
+  return slot.id;
 }
 
+// Where the edge is in the hash table, or belongs.
+inline std::size_t WaitInference::hash_slot(std::int64_t edge) const {
+  const std::size_t mask = hash_.size() - 1;
+  std::size_t slot = slot_of(edge, mask);
+  while (hash_[slot].key != edge && hash_[slot].key != no_key) slot = (slot + 1) & mask;
+  return slot;
+}
+
+// A cell is the space between two neighbouring edges of ranges. Edges are collected in a hash table, since
+// few are different, and sorted once. A buffer that is where it was seen last has the same edges.
 void WaitInference::list_accesses(const InstructionList& list) {
+  edges_.clear();
+  std::fill(hash_.begin(), hash_.end(), HashSlot{no_key, 0});
   accesses_.clear();
   accesses_end_.clear();
-  const std::size_t mask = hash_keys_.size() - 1;
-  const auto cell = [&](std::int64_t edge) {
-    std::size_t slot = slot_of(edge, mask);
-    while (hash_keys_[slot] != edge) slot = (slot + 1) & mask;
-    return hash_values_[slot];
-  };
+  last_seen_.assign(table_->buffer_count(), {});
+  edge_id(0);
   for (std::size_t i = 0; i < list.entries.size(); ++i) {
-    visit_ranges(*table_, list, i, [&](std::int64_t offset, std::int64_t bytes, bool write) {
-      accesses_.push_back({cell(offset), cell(offset + bytes), write});
-    });
+    visit_ranges(*table_, list, i,
+                 [&](std::int32_t buffer, std::int64_t offset, std::int64_t bytes, bool write) {
+                   if (buffer == no_buffer) {
+                     const std::int32_t begin = edge_id(offset);
+                     accesses_.push_back({begin, edge_id(offset + bytes), write});
+                     return;
+                   }
+                   Placement& seen = last_seen_[static_cast<std::size_t>(buffer)];
+                   if (seen.offset != offset) {
+                     const std::int32_t begin = edge_id(offset);
+                     seen = {offset, begin, edge_id(offset + bytes)};
+                   }
+                   accesses_.push_back({seen.begin, seen.end, write});
+                 });
     accesses_end_.push_back(static_cast<std::int32_t>(accesses_.size()));
+  }
+  std::sort(edges_.begin(), edges_.end());
+  cells_.resize(edges_.size());
+  for (std::size_t cell = 0; cell < edges_.size(); ++cell)
+    cells_[static_cast<std::size_t>(hash_[hash_slot(edges_[cell])].id)] = static_cast<std::int32_t>(cell);
+  for (Access& access : accesses_) {
+    access.begin = cells_[static_cast<std::size_t>(access.begin)];
+    access.end = cells_[static_cast<std::size_t>(access.end)];
   }
 }
 
-void WaitInference::set_boundary(std::int32_t cell) {
+inline void WaitInference::set_boundary(std::int32_t cell) {
   auto bit = static_cast<std::size_t>(cell);
   for (auto& level : boundary_levels_) {
     std::uint64_t& word = level[bit / 64];
@@ -96,7 +120,7 @@ void WaitInference::set_boundary(std::int32_t cell) {
   }
 }
 
-void WaitInference::clear_boundary(std::int32_t cell) {
+inline void WaitInference::clear_boundary(std::int32_t cell) {
   auto bit = static_cast<std::size_t>(cell);
   for (auto& level : boundary_levels_) {
     std::uint64_t& word = level[bit / 64];
@@ -107,7 +131,7 @@ void WaitInference::clear_boundary(std::int32_t cell) {
 }
 
 // Cell 0 is always a boundary.
-std::int32_t WaitInference::last_boundary_up_to(std::int32_t cell) const {
+inline std::int32_t WaitInference::last_boundary_up_to(std::int32_t cell) const {
   auto bit = static_cast<std::size_t>(cell);
   std::size_t level = 0;
   std::uint64_t word = boundary_levels_[0][bit / 64] & (~std::uint64_t{0} >> (63 - bit % 64));
@@ -124,10 +148,8 @@ std::int32_t WaitInference::last_boundary_up_to(std::int32_t cell) const {
   return static_cast<std::int32_t>(bit);
 }
 
-// Makes `cell` a boundary between nodes.
-void WaitInference::split(std::int32_t cell) {
-  const std::int32_t left = last_boundary_up_to(cell);
-  if (left == cell) return;
+// Makes `cell` a boundary within the node that begins at `left`.
+inline void WaitInference::split(std::int32_t left, std::int32_t cell) {
   nodes_[static_cast<std::size_t>(cell)] = nodes_[static_cast<std::size_t>(left)];
   nodes_[static_cast<std::size_t>(left)].next = cell;
   set_boundary(cell);
@@ -135,26 +157,31 @@ void WaitInference::split(std::int32_t cell) {
 
 // Adds to `needed` what the access conflicts with, then records it. `reader` is -1 in the second iteration:
 // there, only what is left of the first one matters, and a write leaves nothing of it.
-void WaitInference::collect(const Access& access, std::int32_t index, Clock& needed) {
+inline void WaitInference::collect(const Access& access, std::int32_t index, Clock& needed) {
   const bool first_iteration = index >= 0;
-  split(access.begin);
+  const std::int32_t left = last_boundary_up_to(access.begin);
+  if (left != access.begin) split(left, access.begin);
   std::int32_t cell = access.begin;
   while (cell < access.end) {
     Node& node = nodes_[static_cast<std::size_t>(cell)];
-    if (node.next > access.end) split(access.end);
-    need(node.writer, needed);
+    if (node.next > access.end) split(cell, access.end);
+    advance(needed, node.writer);
     if (access.write)
-      for (std::int32_t reader : node.readers) need(reader, needed);
+      advance(needed, node.readers);
     else if (first_iteration)
       node.readers[streams_[static_cast<std::size_t>(index)]] = index;
     const std::int32_t next = node.next;
     if (access.write && cell != access.begin) clear_boundary(cell);
     cell = next;
   }
-  if (access.write) nodes_[static_cast<std::size_t>(access.begin)] = {access.end, index, {-1, -1, -1}};
+  if (!access.write) return;
+  Node& written = nodes_[static_cast<std::size_t>(access.begin)];
+  written = {access.end, nothing, nothing};
+  if (first_iteration) written.writer[streams_[static_cast<std::size_t>(index)]] = index;
 }
 
-void WaitInference::collect_host(const InstructionList::Entry& entry, std::int32_t index, Clock& needed) {
+inline void WaitInference::collect_host(const InstructionList::Entry& entry, std::int32_t index,
+                                        Clock& needed) {
   if (entry.kind == InstructionKind::run) return;
   HostSlot& slot = host_[static_cast<std::size_t>(entry.target)];
   need(slot.writer, needed);
@@ -194,12 +221,7 @@ void WaitInference::find_waits(const InstructionList& list, FlatProgram& flat) {
       collect(accesses_[access], index, needed);
     collect_host(list.entries[i], index, needed);
     needed[stream] = -1;
-    for (int left = stream_count - 1; left > 0; --left) {  // the latest first: it may imply the others
-      const auto latest = std::max_element(needed.begin(), needed.end());
-      if (*latest < 0) break;
-      if (known[static_cast<std::size_t>(latest - needed.begin())] < *latest) wait(*latest);
-      *latest = -1;
-    }
+    wait_for_latest(needed, known, wait);
     flat.waits_end[i] = static_cast<std::int32_t>(flat.waits.size());
     done_before_[i] = known;
     last_of_stream[stream] = index;
@@ -242,12 +264,7 @@ void WaitInference::find_waits_previous(const InstructionList& list, FlatProgram
       collect(accesses_[access], -1, needed);
     collect_host(list.entries[i], -1, needed);
     needed[stream] = -1;
-    for (int left = stream_count - 1; left > 0; --left) {
-      const auto latest = std::max_element(needed.begin(), needed.end());
-      if (*latest < 0) break;
-      if (known[static_cast<std::size_t>(latest - needed.begin())] < *latest) wait_previous(*latest);
-      *latest = -1;
-    }
+    wait_for_latest(needed, known, wait_previous);
     flat.waits_previous_end[i] = static_cast<std::int32_t>(flat.waits_previous.size());
     done_before_previous_[i] = known;
     known_of_stream[stream] = known;
@@ -258,16 +275,19 @@ void WaitInference::infer(const InstructionList& list, FlatProgram& flat) {
   const std::size_t count = list.entries.size();
   flat.clear();
   streams_.resize(count);
+  flat.stream.resize(count);
+  flat.work.resize(count);
+  flat.waits_end.resize(count);
+  flat.waits_previous_end.resize(count);
+  const PlanGraph& graph = table_->graph();
   for (std::size_t i = 0; i < count; ++i) {
     const InstructionList::Entry& entry = list.entries[i];
     const auto target = static_cast<std::size_t>(entry.target);
-    const PlanGraph& graph = table_->graph();
-    streams_[i] = static_cast<std::uint8_t>(stream_of(entry.kind));
-    flat.add(stream_of(entry.kind), entry.kind == InstructionKind::run
-                                        ? graph.ops[target].seconds
-                                        : static_cast<double>(graph.buffers[target].bytes));
+    flat.stream[i] = stream_of(entry.kind);
+    streams_[i] = static_cast<std::uint8_t>(flat.stream[i]);
+    flat.work[i] = entry.kind == InstructionKind::run ? graph.ops[target].seconds
+                                                      : static_cast<double>(graph.buffers[target].bytes);
   }
-  number_cells(list);
   list_accesses(list);
 
   done_before_.resize(count);
@@ -280,7 +300,7 @@ void WaitInference::infer(const InstructionList& list, FlatProgram& flat) {
     boundary_levels_[levels++].assign(bits, 0);
   } while (bits > 1);
   boundary_levels_.resize(levels);
-  nodes_[0] = {static_cast<std::int32_t>(edges_.size()), -1, {-1, -1, -1}};
+  nodes_[0] = {static_cast<std::int32_t>(edges_.size()), nothing, nothing};
   set_boundary(0);
   host_.assign(table_->buffer_count(), {});
 

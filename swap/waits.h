@@ -34,27 +34,39 @@ class WaitInference {
  private:
   using Clock = std::array<std::int32_t, stream_count>;  // latest instruction known to be done, per stream
 
+  static constexpr Clock nothing{-1, -1, -1};
+
   // The last accesses to the bytes from one cell boundary to `next`.
   struct Node {
     std::int32_t next = 0;
-    std::int32_t writer = -1;
-    Clock readers{-1, -1, -1};
+    Clock writer = nothing;  // one at most, at its stream: a clock adds up without branches
+    Clock readers = nothing;
   };
   struct Access {
     std::int32_t begin = 0, end = 0;  // cells
     bool write = false;
   };
+  struct HashSlot {
+    std::int64_t key = 0;
+    std::int32_t id = 0;
+  };
+  // Where a buffer is, with the numbers of its edges.
+  struct Placement {
+    std::int64_t offset = -1;
+    std::int32_t begin = 0, end = 0;
+  };
   struct HostSlot {
     std::int32_t writer = -1, reader = -1;
   };
 
-  void number_cells(const InstructionList& list);
+  std::int32_t edge_id(std::int64_t edge);
+  std::size_t hash_slot(std::int64_t edge) const;
   void list_accesses(const InstructionList& list);
   void find_waits(const InstructionList& list, FlatProgram& flat);
   void find_waits_previous(const InstructionList& list, FlatProgram& flat);
   void collect(const Access& access, std::int32_t reader, Clock& needed);
   void collect_host(const InstructionList::Entry& entry, std::int32_t index, Clock& needed);
-  void split(std::int32_t cell);
+  void split(std::int32_t left, std::int32_t cell);
   std::int32_t last_boundary_up_to(std::int32_t cell) const;
   void set_boundary(std::int32_t cell);
   void clear_boundary(std::int32_t cell);
@@ -73,10 +85,11 @@ class WaitInference {
   std::vector<Node> nodes_;                  // by cell
   std::vector<HostSlot> host_;               // by buffer
   std::vector<std::vector<std::uint64_t>>
-      boundary_levels_;              // a bit per cell, then a bit per non-zero word, …
-  std::vector<std::int64_t> edges_;  // cell → offset
-  std::vector<std::int64_t> hash_keys_;
-  std::vector<std::int32_t> hash_values_;
+      boundary_levels_;               // a bit per cell, then a bit per non-zero word, …
+  std::vector<std::int64_t> edges_;   // cell → offset
+  std::vector<std::int32_t> cells_;   // by number of the edge
+  std::vector<HashSlot> hash_;        // edge → its number
+  std::vector<Placement> last_seen_;  // by buffer
 };
 
 /// For one Program: keeps its waits as extra ones and adds what is missing.

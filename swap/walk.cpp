@@ -169,24 +169,32 @@ void Walker::load_start() {
 // --- moving buffers
 // ----------------------------------------------------------------------------------------------
 
-void Walker::free_segment(std::size_t segment, std::int32_t since, double since_seconds) {
+inline void Walker::free_segment(std::size_t segment, std::int32_t since, double since_seconds) {
   const std::int32_t buffer = arena_[segment].buffer;
   state(buffer).offset = -1;
   state(buffer).home = false;
   arena_.release(segment, since, since_seconds, in_step_);
 }
 
-void Walker::place(std::int32_t buffer, const Room& room) {
+inline std::size_t Walker::place(std::int32_t buffer, const Room& room) {
   const std::size_t index = arena_.occupy(room.offset, table_->bytes(buffer), buffer);
   ArenaSegment& segment = arena_[index];
   segment.since = room.since;
   segment.since_seconds = room.since_seconds;
   segment.pinned = true;
   state(buffer).offset = room.offset;
+  state(buffer).segment = static_cast<std::int32_t>(index);
+  return index;
 }
 
-void Walker::touch_segment(std::int32_t buffer, std::int32_t next, double since_seconds) {
-  ArenaSegment& segment = arena_[arena_.find(state(buffer).offset)];
+inline std::size_t Walker::segment_of(State& state) const {
+  const std::size_t segment = arena_.find(state.offset, static_cast<std::size_t>(state.segment));
+  state.segment = static_cast<std::int32_t>(segment);
+  return segment;
+}
+
+inline void Walker::touch_segment(std::int32_t buffer, std::int32_t next, double since_seconds) {
+  ArenaSegment& segment = arena_[segment_of(state(buffer))];
   const State& s = state(buffer);
   segment.pinned = false;
   const std::int64_t bytes = table_->bytes(buffer);
@@ -220,8 +228,7 @@ void Walker::swap_in(std::int32_t buffer, const Room& room, std::int32_t step) {
   s.ready_seconds = in_ready_;
   s.dirty = false;
   if (fixed(buffer)) return;
-  place(buffer, room);
-  arena_[arena_.find(room.offset)].since = in_step_;
+  arena_[place(buffer, room)].since = in_step_;
 }
 
 // The range is free after the last use; the swap-out, if it needs one, starts already after the last write.
@@ -240,15 +247,16 @@ void Walker::evict(std::size_t segment, std::int32_t step) {
 
 Walker::Room Walker::clear_range(std::int64_t offset, std::int64_t bytes, std::int32_t step) {
   Room room{offset, -1, 0};
-  for (std::int64_t at = offset; at < offset + bytes;) {
-    const std::size_t index = arena_.find(at);
+  std::size_t index = arena_.find(offset);
+  for (std::int64_t at = offset; at < offset + bytes; ++index) {
     if (!arena_[index].is_free()) {
       evict(index, step);
-      continue;
+      if (index == arena_.size() || arena_[index].offset > at) --index;  // joined with the one before
     }
-    room.since = std::max(room.since, arena_[index].since);
-    room.since_seconds = std::max(room.since_seconds, arena_[index].since_seconds);
-    at = arena_[index].end();
+    const ArenaSegment& segment = arena_[index];
+    room.since = std::max(room.since, segment.since);
+    room.since_seconds = std::max(room.since_seconds, segment.since_seconds);
+    at = segment.end();
   }
   return room;
 }
@@ -272,7 +280,7 @@ void Walker::run_step(std::int32_t step) {
   const std::size_t first_copy = copies_.size();
   for (const OpTable::Operand& operand : operands) {
     State& s = state(operand.buffer);
-    if (!fixed(operand.buffer) && s.offset >= 0) arena_[arena_.find(s.offset)].pinned = true;
+    if (!fixed(operand.buffer) && s.offset >= 0) arena_[segment_of(s)].pinned = true;
     if (fixed(operand.buffer) && table_->kind(operand.buffer) == BufferKind::input && s.last_access < 0)
       swap_in(operand.buffer, {fixed_[static_cast<std::size_t>(operand.buffer)], -1, 0}, step);
   }
@@ -387,7 +395,7 @@ void Walker::finish_run(std::int32_t step, double start) {
     }
     if (fixed(b) || s.offset < 0) continue;
     if (use.dies)
-      free_segment(arena_.find(s.offset), step, s.swapped_out == step ? s.swapped_out_seconds : end);
+      free_segment(segment_of(s), step, s.swapped_out == step ? s.swapped_out_seconds : end);
     else
       touch_segment(b, use.next, end);
   }

@@ -70,6 +70,7 @@ class Walker {
  private:
   struct State {
     std::int64_t offset = -1;  // -1: not on the device
+    std::int32_t segment = 0;  // where that was in the arena when looked for last
     std::int32_t last_access = -1, last_write = -1;
     std::int32_t swapped_in = -1;   // step after which its last swap-in is listed
     std::int32_t swapped_out = -1;  // the same of its last swap-out
@@ -116,7 +117,8 @@ class Walker {
   ArenaWindow free_window(std::int64_t bytes, double free_by);
   double free_seconds(const ArenaWindow& window) const;
   std::int64_t align_in_window(const ArenaWindow& window, std::int64_t bytes) const;
-  void place(std::int32_t buffer, const Room& room);
+  std::size_t place(std::int32_t buffer, const Room& room);  // returns the segment
+  std::size_t segment_of(State& state) const;
   void touch_segment(std::int32_t buffer, std::int32_t next, double since_seconds);
   std::int64_t op_need(std::int32_t step) const;
   void check_needs();

@@ -6,7 +6,7 @@
 namespace swapadvisor {
 
 // When the window's readers, and the swap-outs that its eviction takes, are done.
-double Walker::free_seconds(const ArenaWindow& window) const {
+inline double Walker::free_seconds(const ArenaWindow& window) const {
   double ready = 0;
   for (std::size_t k = window.first; k < window.last; ++k) {
     const ArenaSegment& segment = arena_.segments()[k];
@@ -19,18 +19,16 @@ double Walker::free_seconds(const ArenaWindow& window) const {
 }
 
 // Of the windows that are free by that time, the one that wastes the least room.
-ArenaWindow Walker::free_window(std::int64_t bytes, double free_by) {
+inline ArenaWindow Walker::free_window(std::int64_t bytes, double free_by) {
   ArenaWindow best;
   if (arena_.largest_free() < bytes) return best;
   const auto segments = arena_.segments();
   std::int64_t run = 0, longest = 0;  // free at any time
   ArenaWindow window;
-  for (std::size_t k = 0; k < segments.size(); ++k) {
-    if (!segments[k].is_free()) {
-      run = 0;
-      window.bytes = 0;
-      continue;
-    }
+  std::size_t behind = 0;  // the segment behind the last free one
+  for (std::size_t k = arena_.next_free(0); k < segments.size(); k = arena_.next_free(k + 1)) {
+    if (k != behind) run = window.bytes = 0;
+    behind = k + 1;
     run += segments[k].bytes;
     longest = std::max(longest, run);
     if (segments[k].since_seconds > free_by) {

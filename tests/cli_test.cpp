@@ -60,6 +60,16 @@ TEST(CommandLine, HelpEverywhere) {
 
 TEST(CommandLine, BadUsageIsExitCode2) {
   expect_refusal(run({}), 2, "subcommand");
+  expect_refusal(run({"frobnicate"}), 2, "unknown command 'frobnicate'");
+  for (const char* rate : {"nan", "inf", "-1", "", "1e400"})
+    expect_refusal(run(words({"train"}, tiny, {"--lr", rate})), 2, "--lr");
+  expect_refusal(run(words({"train"}, tiny, {"--momentum", "1"})), 2, "--momentum");
+  expect_refusal(run(words({"train"}, tiny, {"--momentum", "0", "--nesterov"})), 2, "Nesterov");
+  expect_refusal(run(words({"train"}, tiny, {"--width", "3"})), 2, "width");
+  expect_refusal(run(words({"train"}, tiny, {"--label-smoothing", "nan"})), 2, "--label-smoothing");
+  expect_refusal(run(words({"train"}, tiny, {"--link-bandwidth", "1000"})), 2, "1MB/s");
+  expect_refusal(run({"train", "resnet20", "--dataset", "mnist"}), 2, "--data");
+  expect_refusal(run({"plan", "resnet20", "--device", "abacus"}), 2, "v100-16g");
   expect_refusal(run({"train"}), 2, "MODEL");
   expect_refusal(run({"train", "resnet21"}), 2, "resnet20");
   expect_refusal(run(words({"train"}, tiny, {"--planner", "magic"})), 2, "belady");
@@ -110,6 +120,36 @@ TEST(CommandLine, PlanNeedsAModelOrAGraph) {
   expect_refusal(run({"plan"}), 2, "MODEL");
   EXPECT_EQ(run({"plan", "resnet50", "--device", "v100-16g", "--batch-size", "256", "--json"}).json()["planner"],
             "belady");
+}
+
+TEST(CommandLine, OutputsThatCannotBeWrittenAreFoundBeforeTheWork) {
+  for (const char* option : {"--out", "--trace", "--log"})
+    expect_refusal(run(words({"train"}, tiny, {"--quiet", "--steps", "1000000000", option, "/nowhere/file"})), 1,
+                   "/nowhere/file");
+}
+
+TEST(CommandLine, AnUnfinishedRunStillWritesItsWeights) {
+  const TemporaryFolder folder;
+  const std::string weights = folder.path("w.safetensors");
+  const Result diverged = run(words({"train"}, tiny, {"--quiet", "--steps", "100", "--lr", "1e25", "--out", weights}));
+  expect_refusal(diverged, 1, "the loss is not finite");
+  EXPECT_THAT(diverged.error, testing::HasSubstr("written to " + weights));
+  EXPECT_TRUE(std::filesystem::exists(weights));
+}
+
+TEST(CommandLine, AnInvalidPlanIsRefusedByVerifySimulateAndTrain) {
+  const TemporaryFolder folder;
+  const std::string plan = folder.path("p.json");
+  ASSERT_EQ(run({"plan", "resnet20", "--batch-size", "4", "--memory-limit", "50%", "--out", plan, "--json"}).code, 0);
+  nlohmann::json broken = nlohmann::json::parse(folder.read("p.json"));
+  broken["instructions"] = nlohmann::json::array();
+  const std::string path = folder.write("broken.json", broken.dump());
+  const Result verdict = run({"verify", path, "--json"});
+  EXPECT_EQ(verdict.code, 1);
+  EXPECT_FALSE(verdict.json()["valid"]);
+  expect_refusal(run({"simulate", path}), 1, "not valid");
+  const std::string garbage = folder.write("garbage.json", "{\"format\": [[[");
+  EXPECT_FALSE(run({"verify", garbage, "--json"}).json()["valid"]);
 }
 
 TEST(CommandLine, AFullDiskLeavesNoFile) {

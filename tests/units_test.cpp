@@ -96,5 +96,12 @@ TEST(Units, ParseSizeLimit) {
         << text;
 }
 
+TEST(Units, NeedsShowBytesWhereRoundingHidesTheDifference) {
+  EXPECT_EQ(format_need(int64_t{6} << 30, int64_t{2} << 30, "device memory"),
+            "needs 6.00 GiB of device memory, limit 2.00 GiB");
+  EXPECT_EQ(format_need(4817408, 4817407, "device memory"),
+            "needs 4.59 MiB (4817408 bytes) of device memory, limit 4817407 bytes");
+}
+
 }  // namespace
 }  // namespace swapadvisor

@@ -1,8 +1,11 @@
+#include <swapadvisor/core/file.h>
 #include <swapadvisor/train/cli.h>
 
 #include <signal.h>
 
+#include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <new>
 
 namespace swapadvisor {
@@ -19,9 +22,25 @@ void add_commands(CLI::App& app) {
   add_list_commands(app);
 }
 
-int complain(const char* sentence, int code) {
-  std::fprintf(stderr, "swapadvisor: %s\n", sentence);
+int complain(const std::string& sentence, int code) {
+  std::fprintf(stderr, "swapadvisor: %s\n", sentence.c_str());
   return code;
+}
+
+/// What is printed must arrive: a full disk behind standard output is a failure.
+int finish(int code) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  return complain("cannot write to standard output", 1);
+}
+
+void check_command(const CLI::App& app, int argc, const char* const* argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::string known;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->get_name() == argv[1]) return;
+    known += (known.empty() ? "" : ", ") + command->get_name();
+  }
+  throw CLI::ValidationError(fmt::format("unknown command '{}': expected one of {}", argv[1], known));
 }
 
 }  // namespace
@@ -33,12 +52,14 @@ int run_command_line(int argc, const char* const* argv) {
   app.set_version_flag("--version", "swapadvisor " SWAPADVISOR_VERSION);
   app.require_subcommand(1);
   app.get_formatter()->column_width(38);
-  add_commands(app);
+  ::signal(SIGXFSZ, SIG_IGN);  // a file size limit becomes an error of the write, with a sentence
   try {
+    add_commands(app);
+    check_command(app, argc, argv);
     app.parse(argc, argv);
-    return 0;
+    return finish(0);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);
+    if (error.get_exit_code() == 0) return finish(app.exit(error));
     return complain(error.what(), 2);
   } catch (const std::bad_alloc&) {
     return complain("out of memory", 1);
@@ -69,6 +90,7 @@ void TaskOptions::add_to(CLI::App& command, bool model_required) {
   number("--hidden", model_options.hidden, "mlp: features of a hidden layer");
   number("--layers", model_options.layers, "mlp: hidden layers");
   command.add_option("--dropout", model_options.dropout, "mlp: dropout probability after each hidden layer")
+      ->check(finite_range(0, std::nextafter(1.0, 0.0)))
       ->group(group);
   std::string kinds;
   std::vector<std::string> known;
@@ -88,8 +110,9 @@ void TaskOptions::add_to(CLI::App& command, bool model_required) {
 }
 
 std::unique_ptr<Dataset> TaskOptions::open(Split split, std::uint64_t seed) const {
-  if (dataset != "synthetic" && data.empty()) fail("--dataset {} needs --data, the folder of its files", dataset);
-  const ModelInfo info = find_model(model, model_options).info;
+  if (dataset != "synthetic" && data.empty())
+    throw CLI::ValidationError(fmt::format("--dataset {} needs --data, the folder of its files", dataset));
+  const ModelInfo info = as_usage([&] { return find_model(model, model_options); }).info;
   DatasetOptions options;
   options.image_shape = {info.channels, info.image_size, info.image_size};
   options.classes = static_cast<int>(info.classes);
@@ -126,14 +149,14 @@ void OptimizerCommandOptions::add_to(CLI::App& command) {
       ->check(CLI::IsMember({"sgd"}))
       ->capture_default_str()
       ->group(group);
-  command.add_option("--lr", learning_rate, "Learning rate")->capture_default_str()->group(group);
-  command.add_option("--momentum", optimizer.momentum, "Momentum")->capture_default_str()->group(group);
-  command.add_option("--weight-decay", optimizer.weight_decay, "Weight decay")->capture_default_str()->group(group);
+  const auto number = [&](const std::string& name, double& value, const std::string& help, double most) {
+    command.add_option(name, value, help)->check(finite_range(0, most))->capture_default_str()->group(group);
+  };
+  number("--lr", learning_rate, "Learning rate", 1e30);
+  number("--momentum", optimizer.momentum, "Momentum", std::nextafter(1.0, 0.0));
+  number("--weight-decay", optimizer.weight_decay, "Weight decay", 1e30);
   command.add_flag("--nesterov", optimizer.nesterov, "Nesterov momentum")->group(group);
-  command.add_option("--label-smoothing", label_smoothing, "Label smoothing")
-      ->check(CLI::Range(0.0, 1.0))
-      ->capture_default_str()
-      ->group(group);
+  number("--label-smoothing", label_smoothing, "Label smoothing", 1);
 }
 
 void DeviceCommandOptions::add_to(CLI::App& command) {
@@ -148,7 +171,10 @@ void DeviceCommandOptions::add_to(CLI::App& command) {
       ->group(group);
   add_checked(command, "--link-bandwidth", link_bandwidth,
               "Speed of the link to host memory, each way, such as 2GB/s; default: as memory copies",
-              [](const std::string& text) { parse_bandwidth(text); })
+              [](const std::string& text) {
+                // Measuring a slower link would take minutes.
+                if (parse_bandwidth(text) < 1e6) fail("a link of {} is too slow: expected at least 1MB/s", text);
+              })
       ->group(group);
 }
 
@@ -188,6 +214,22 @@ std::optional<SizeLimit> PlanCommandOptions::limit() const {
 
 std::int64_t PlanCommandOptions::host_bytes() const {
   return host_limit.empty() ? DeviceSpec::unbounded : parse_size(host_limit);
+}
+
+CLI::Validator finite_range(double low, double high) {
+  return CLI::Validator(
+      [low, high](const std::string& text) {
+        char* end = nullptr;
+        const double value = std::strtod(text.c_str(), &end);
+        if (!text.empty() && *end == '\0' && value >= low && value <= high) return std::string();
+        return fmt::format("'{}' is not a number from {:g} to {:g}", text, low, high);
+      },
+      fmt::format("FLOAT in [{:g} - {:g}]", low, high));
+}
+
+void check_writable(std::initializer_list<std::string> paths) {
+  for (const std::string& path : paths)
+    if (!path.empty()) AtomicFile probe(path);  // never committed: leaves nothing
 }
 
 InterruptStop::InterruptStop() {

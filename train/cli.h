@@ -98,6 +98,22 @@ CLI::Option* add_checked(CLI::App& command, const std::string& name, std::string
   });
 }
 
+/// A check for numbers: finite and from `low` to `high`.
+CLI::Validator finite_range(double low, double high);
+
+/// Runs `f`; an `Error` it throws is bad usage (exit code 2).
+template <class F>
+auto as_usage(F f) {
+  try {
+    return f();
+  } catch (const Error& error) {
+    throw CLI::ValidationError(error.what());
+  }
+}
+
+/// Throws `Error` unless files can be made at these paths (empty ones are skipped): before hours of work, not after.
+void check_writable(std::initializer_list<std::string> paths);
+
 /// A stop token that Ctrl-C triggers; a second Ctrl-C ends the process. Signals are blocked for the whole process,
 /// so it must be made before other threads are.
 class InterruptStop {

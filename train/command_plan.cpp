@@ -7,6 +7,8 @@
 #include <swapadvisor/swap/verify.h>
 #include <swapadvisor/train/cli.h>
 
+#include <filesystem>
+
 namespace swapadvisor {
 namespace {
 
@@ -39,7 +41,8 @@ void print_prediction(const Program& program, std::int64_t needed) {
 /// The model's training graph with seconds from a profile or the device's cost model.
 PlanGraph graph_of_model(const PlanCommand& c) {
   Graph graph(c.task.model);
-  const Model model = find_model(c.task.model, c.task.model_options);
+  const Model model = as_usage([&] { return find_model(c.task.model, c.task.model_options); });
+  as_usage([&] { check(c.optimizer.optimizer); });
   StepOptions step;
   step.batch_size = c.task.batch_size;
   step.mean.assign(static_cast<std::size_t>(model.info.channels), 0.5);
@@ -64,7 +67,8 @@ PlanGraph graph_of_model(const PlanCommand& c) {
 void run_plan(const PlanCommand& c) {
   if (c.task.model.empty() == c.graph_file.empty())
     throw CLI::ValidationError("plan needs either MODEL or --graph FILE");
-  DeviceSpec device = find_device(c.device);
+  const bool file = std::filesystem::exists(c.device);
+  DeviceSpec device = file ? find_device(c.device) : as_usage([&] { return find_device(c.device); });
   const PlanGraph graph = c.graph_file.empty() ? graph_of_model(c) : read_graph(c.graph_file);
   if (!c.graph_out.empty()) write_graph(c.graph_out, graph);
   const std::int64_t needed = device_bytes_needed(graph);
@@ -81,6 +85,7 @@ void run_plan(const PlanCommand& c) {
   request.search_evaluations = c.plan.search_evaluations;
   request.threads = c.threads;
   request.stop = interrupt.token();
+  check_writable({c.out, c.trace});
   const Program program = make_planner(planner)->plan(request);
   if (!c.out.empty()) write_plan(c.out, program);
   if (!c.trace.empty()) write_chrome_trace(c.trace, program, spans_of(simulate_timeline(program, 3)));
@@ -93,11 +98,12 @@ void run_plan(const PlanCommand& c) {
                 {"search", search_json(program.search)}});
     return;
   }
-  if (!c.output.quiet) print_prediction(program, needed);
+  print_prediction(program, needed);
 }
 
 void run_simulate(const std::string& path, const std::string& trace, const OutputOptions& output) {
   Program program = read_plan(path);
+  if (const Verdict verdict = verify(program); !verdict.valid) fail("{}: not valid: {}", path, verdict.error);
   const std::int64_t fallback = program.predicted.fallback_bytes;
   program.predicted = simulate(program);
   program.predicted.fallback_bytes = fallback;
@@ -106,7 +112,7 @@ void run_simulate(const std::string& path, const std::string& trace, const Outpu
     print_json({{"predicted", predicted_json(program.predicted)}, {"search", search_json(program.search)}});
     return;
   }
-  if (!output.quiet) print_prediction(program, 0);
+  print_prediction(program, 0);
 }
 
 /// A plan whose indices are out of range is refused while it is read: not valid either.
@@ -124,10 +130,12 @@ void run_verify(const std::string& path, const OutputOptions& output) {
     nlohmann::ordered_json object{{"valid", verdict.valid}};
     if (!verdict.valid) object["error"] = verdict.error;
     print_json(object);
-  } else if (verdict.valid && !output.quiet) {
+  } else if (verdict.valid) {
     fmt::print("{}: valid\n", path);
   }
-  if (!verdict.valid) fail("{}: not valid: {}", path, verdict.error);
+  if (verdict.valid) return;
+  if (verdict.error.starts_with(path)) fail("{}", verdict.error);
+  fail("{}: not valid: {}", path, verdict.error);
 }
 
 }  // namespace

@@ -48,6 +48,9 @@ void run_profile(const ProfileCommand& c) {
   step.label_smoothing = c.optimizer.label_smoothing;
   Graph graph(model.info.name);
   build_training_graph(graph, model, step);
+  as_usage([&] { check(c.optimizer.optimizer); });
+  check_writable({c.out, c.device_out});
+  InterruptStop interrupt;
   const auto device = c.device.open();
   set_thread_count(device->threads());
   const auto kernels = prepare_kernels(graph, cpu_kernels(), {device->threads(), 1});
@@ -55,6 +58,7 @@ void run_profile(const ProfileCommand& c) {
   const std::int64_t needed = device_bytes_needed(plain);
   ProfileOptions options;
   options.repeats = c.repeats;
+  options.stop = interrupt.token();
   options.memory_limit = c.plan.limit() ? c.plan.limit()->resolve(needed) : device->free_bytes();
   const auto profiles = profile_ops(graph, kernels, *device, options);
   const DeviceSpec spec = profile_link(graph, kernels, profiles, *device, options);
@@ -66,7 +70,7 @@ void run_profile(const ProfileCommand& c) {
                 {"ideal_seconds", total_seconds(measured)},
                 {"device_bytes_needed", needed},
                 {"device", nlohmann::ordered_json::parse(device_to_json(spec))}});
-  else if (!c.output.quiet)
+  else
     print_report(measured, spec, needed);
 }
 

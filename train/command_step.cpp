@@ -5,6 +5,8 @@
 #include <swapadvisor/train/safetensors.h>
 #include <swapadvisor/train/weights.h>
 
+#include <cmath>
+
 namespace swapadvisor {
 namespace {
 
@@ -68,9 +70,15 @@ void run_step(const StepCommand& c) {
   const DType dtype = parse_dtype(c.dtype);
   const StepInputs data = read_inputs(c.inputs, dtype);
   ModelOptions model_options = c.task.model_options;
+  if (model_options.image_size.value_or(data.image_shape[2]) != data.image_shape[2] ||
+      model_options.channels.value_or(data.image_shape[1]) != data.image_shape[1])
+    fail("{}: 'input' has shape {}, which is not the image size or the channels asked for", c.inputs,
+         to_string(data.image_shape));
+  check_writable({c.out});
   model_options.channels = data.image_shape[1];
   model_options.image_size = data.image_shape[2];
-  const Model model = find_model(c.task.model, model_options);
+  const Model model = as_usage([&] { return find_model(c.task.model, model_options); });
+  as_usage([&] { check(c.optimizer.optimizer); });
   if (model.input_spec(data.image_shape[0], dtype).shape != data.image_shape)
     fail("{}: 'input' has shape {}, but '{}' takes square images", c.inputs, to_string(data.image_shape),
          c.task.model);
@@ -112,8 +120,9 @@ void run_step(const StepCommand& c) {
                 {"device_bytes_needed", session.bytes_needed()},
                 {"device_bytes_peak", device->arena_bytes()},
                 {"planner", session.program().planner}});
-  else if (!c.output.quiet)
+  else
     fmt::print("loss {:.17g}\n", loss);
+  if (!std::isfinite(loss)) fail("{}: the loss of this step is not finite: {}", c.inputs, loss);
 }
 
 }  // namespace
@@ -123,6 +132,8 @@ void add_step_command(CLI::App& app) {
       "step", "One training step from given weights and inputs; writes loss, gradients and updated parameters");
   auto c = std::make_shared<StepCommand>();
   c->task.add_to(*command);
+  // The inputs file decides these.
+  for (const char* name : {"--batch-size", "--dataset", "--data"}) command->remove_option(command->get_option(name));
   c->optimizer.optimizer.momentum = 0;
   c->optimizer.add_to(*command);
   c->device.add_to(*command);

@@ -128,11 +128,32 @@ void conclude(const TrainReport& report, const Session& session) {
     fmt::print("test accuracy {:.2f} % of {} samples\n", 100 * report.test->accuracy, report.test->samples);
 }
 
+/// What was learnt is saved also when the run ends with an error, such as a loss that is not finite.
+TrainReport run_and_save(Trainer& trainer, HostStore& host, const std::string& out) {
+  TrainReport report;
+  try {
+    report = trainer.run();
+  } catch (const Error& error) {
+    if (out.empty()) throw;
+    trainer.session().drain();
+    save_weights(out, trainer.graph(), host);
+    fail("{}; written to {}", error.what(), out);
+  }
+  if (report.steps == 0) fail("interrupted before the first step");
+  if (!out.empty()) save_weights(out, trainer.graph(), host);
+  return report;
+}
+
 void run_train(const TrainCommand& c) {
   InterruptStop interrupt;
   const auto train = c.task.open(Split::train, c.seed);
   const auto test = c.task.dataset == "synthetic" ? nullptr : c.task.open(Split::test, c.seed);
+  if (test && test->image_shape() != train->image_shape())
+    fail("{}: the training images are {}, the test images {}", c.task.data, to_string(train->image_shape()),
+         to_string(test->image_shape()));
   const Model model = c.task.settle(*train);
+  as_usage([&] { check(c.optimizer.optimizer); });
+  check_writable({c.out, c.trace});
   TrainerOptions options;
   options.step = c.task.step_options(*train);
   options.step.optimizer = c.optimizer.optimizer;
@@ -167,11 +188,10 @@ void run_train(const TrainCommand& c) {
   if (!c.weights.empty()) load_weights(c.weights, trainer.graph(), host);
   introduce(trainer.session(), trainer.graph(), watcher);
   watcher.begin();
-  const TrainReport report = trainer.run();
-  if (!c.out.empty()) save_weights(c.out, trainer.graph(), host);
-  if (!c.trace.empty()) write_chrome_trace(c.trace, trainer.session().program(), trainer.session().executor().spans());
+  const TrainReport report = run_and_save(trainer, host, c.out);
   if (c.output.json) print_json(summary(report, trainer.session(), *device, host));
-  else if (!c.output.quiet) conclude(report, trainer.session());
+  else conclude(report, trainer.session());
+  if (!c.trace.empty()) write_chrome_trace(c.trace, trainer.session().program(), trainer.session().executor().spans());
 }
 
 }  // namespace

@@ -6,11 +6,19 @@
 
 namespace swapadvisor {
 
+std::vector<const Buffer*> missing_persistent(const Graph& graph, HostStore& host) {
+  std::vector<const Buffer*> missing;
+  for (const Buffer& buffer : graph.buffers())
+    if (is_persistent(buffer.kind) && host.find(buffer.name).empty()) missing.push_back(&buffer);
+  return missing;
+}
+
+void initialize_persistent(const std::vector<const Buffer*>& buffers, HostStore& host, std::uint64_t seed) {
+  for (const Buffer* b : buffers) initialize(host.reserve(b->name, b->spec.bytes()), b->spec, b->init, b->name, seed);
+}
+
 void initialize_persistent(const Graph& graph, HostStore& host, std::uint64_t seed) {
-  for (const Buffer& buffer : graph.buffers()) {
-    if (!is_persistent(buffer.kind) || !host.find(buffer.name).empty()) continue;
-    initialize(host.reserve(buffer.name, buffer.spec.bytes()), buffer.spec, buffer.init, buffer.name, seed);
-  }
+  initialize_persistent(missing_persistent(graph, host), host, seed);
 }
 
 Session::Session(const Graph& graph, Device& device, HostStore& host, const KernelSet& kernels,
@@ -25,6 +33,7 @@ Session::Session(const Graph& graph, Device& device, HostStore& host, const Kern
   bytes_needed_ = device_bytes_needed(plan_graph_);
   spec_.memory_bytes =
       options_.memory_limit ? options_.memory_limit->resolve(bytes_needed_) : device.free_bytes();
+  if (!options_.plan_file.empty()) load_plan();  // before the time that measuring takes
   measure();
   plan();
   executor_ = std::make_unique<Executor>(program_, bind_kernels(graph_, kernels_), device_, host_,
@@ -32,7 +41,7 @@ Session::Session(const Graph& graph, Device& device, HostStore& host, const Kern
 }
 
 void Session::measure() {
-  const ProfileOptions profile{options_.profile_repeats, spec_.memory_bytes, options_.profile_progress};
+  const ProfileOptions profile{options_.profile_repeats, spec_.memory_bytes, options_.profile_progress, options_.stop};
   profiles_ = options_.op_profiles ? *options_.op_profiles : profile_ops(graph_, kernels_, device_, profile);
   SWAPADVISOR_ASSERT(profiles_.size() == kernels_.size(), "{} profiles for {} ops", profiles_.size(),
                      kernels_.size());
@@ -54,19 +63,26 @@ void Session::measure() {
   plan_graph_ = lower(graph_, profiles_);
 }
 
+void Session::load_plan() {
+  program_ = read_plan(options_.plan_file);
+  if (!same_structure(program_.graph, plan_graph_))
+    fail("{}: the plan is for another graph than '{}': names, types or bytes differ", options_.plan_file,
+         graph_.name());
+  if (program_.arena_bytes > spec_.memory_bytes)
+    fail("{}: the plan {}", options_.plan_file,
+         format_need(program_.arena_bytes, spec_.memory_bytes, "device memory"));
+  Program limited = program_;
+  limited.device.memory_bytes = spec_.memory_bytes;
+  if (const Verdict verdict = verify(limited); !verdict.valid)
+    fail("{}: the plan is not valid: {}", options_.plan_file, verdict.error);
+}
+
 void Session::plan() {
   if (!options_.plan_file.empty()) {
-    program_ = read_plan(options_.plan_file);
-    if (!same_structure(program_.graph, plan_graph_))
-      fail("{}: the plan is for another graph than '{}': names, types or bytes differ", options_.plan_file,
-           graph_.name());
-    if (program_.arena_bytes > spec_.memory_bytes)
-      fail("{}: the plan needs {} of device memory, limit {}", options_.plan_file,
-           format_bytes(program_.arena_bytes), format_bytes(spec_.memory_bytes));
     program_.graph = plan_graph_;
     program_.device = spec_;
-    if (const Verdict verdict = verify(program_); !verdict.valid)
-      fail("{}: the plan is not valid: {}", options_.plan_file, verdict.error);
+    if (program_.host_bytes > spec_.host_bytes)
+      fail("{}: the plan {}", options_.plan_file, format_need(program_.host_bytes, spec_.host_bytes, "host memory"));
     const std::int64_t fallback = program_.predicted.fallback_bytes;
     program_.predicted = simulate(program_);
     program_.predicted.fallback_bytes = fallback;
@@ -81,6 +97,7 @@ void Session::plan() {
   request.search_seconds = options_.search_seconds;
   request.search_evaluations = options_.search_evaluations;
   request.threads = options_.search_threads;
+  request.stop = options_.stop;
   request.progress = options_.plan_progress;
   program_ = make_planner(planner)->plan(request);
 }

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,7 @@ struct SessionOptions {
   std::int64_t trace_iterations = 0;  ///< see `ExecutorOptions`
   int profile_repeats = 3;
   std::function<void(int done, int total)> profile_progress;
+  std::stop_token stop;  ///< ends measuring with an `Error`, a search with what it has
   std::function<void(const PlanProgress&)> plan_progress;
 };
 
@@ -52,6 +54,12 @@ T scalar_output(const IterationResult& result, const Graph& graph, const std::st
   std::copy_n(bytes.data(), sizeof(T), reinterpret_cast<std::byte*>(&value));
   return value;
 }
+
+/// Persistent buffers of `graph` that the host store does not have yet.
+std::vector<const Buffer*> missing_persistent(const Graph& graph, HostStore& host);
+
+/// Slot and first value for each.
+void initialize_persistent(const std::vector<const Buffer*>& buffers, HostStore& host, std::uint64_t seed);
 
 /// Gives every persistent buffer of `graph` that is not yet in the host store its slot and its first value.
 void initialize_persistent(const Graph& graph, HostStore& host, std::uint64_t seed);
@@ -85,6 +93,7 @@ class Session {
   void drain() { executor_->drain(); }
 
  private:
+  void load_plan();
   void measure();
   void plan();
   std::vector<InputData> resolve(const Inputs& inputs) const;

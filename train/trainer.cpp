@@ -60,9 +60,12 @@ Trainer::Trainer(const Model& model, const Dataset& train, const Dataset* test, 
       graph_(model.info.name),
       evaluation_graph_(model.info.name + "-eval") {
   build_training_graph(graph_, model, options_.step);
-  initialize_persistent(graph_, host, options_.loader.seed);
+  // Values come after planning: a plan that does not fit the host memory is refused with its whole need.
+  const auto fresh = missing_persistent(graph_, host);
   options_.session.slot_prefix = "train/";
+  options_.session.stop = options_.stop;
   training_ = std::make_unique<Session>(graph_, device, host, kernels, options_.session);
+  initialize_persistent(fresh, host, options_.loader.seed);
   std::int64_t arena = training_->program().arena_bytes;
   if (test) {
     build_evaluation_graph(evaluation_graph_, model, options_.step);
@@ -170,6 +173,10 @@ TrainReport Trainer::run() {
     std::nth_element(iteration_seconds_.begin(), middle, iteration_seconds_.end());
     report.iteration_seconds = *middle;
     report.efficiency_measured = training_->program().predicted.ideal_seconds / *middle;
+  }
+  if (iteration_seconds_.empty() && report.steps > 0) {
+    report.iteration_seconds = report.seconds / static_cast<double>(report.steps);
+    report.efficiency_measured = training_->program().predicted.ideal_seconds / report.iteration_seconds;
   }
   if (report.seconds > 0) report.samples_per_second = static_cast<double>(samples) / report.seconds;
   report.parameters_hash = parameters_hash(graph_, host_);
