@@ -120,14 +120,16 @@ void Walker::choose_fixed() {
 }
 
 void Walker::check_needs() {
+  std::int64_t largest = 0;
+  std::size_t neediest = 0;
   for (std::size_t s = 0; s < order_.size(); ++s) {
     const std::int64_t need = op_need(static_cast<std::int32_t>(s));
-    if (need + fixed_bytes_ <= limit_) continue;
-    const PlanOp& op = table_->graph().ops[static_cast<std::size_t>(order_[s])];
-    order_.clear();  // not to be taken for checked
-    fail("op '{}' ({}) needs {} of device memory, limit {}", op.name, op.type, format_bytes(need),
-         format_bytes(limit_));
+    if (need > largest) largest = need, neediest = s;
   }
+  if (largest + fixed_bytes_ <= limit_) return;
+  const PlanOp& op = table_->graph().ops[static_cast<std::size_t>(order_[neediest])];
+  order_.clear();  // not to be taken for checked
+  fail("op '{}' ({}) {}", op.name, op.type, format_need(largest, limit_, "device memory"));
 }
 
 void Walker::prepare(const WalkRequest& request) {
