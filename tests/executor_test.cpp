@@ -30,7 +30,7 @@ TEST(Executor, WrongProgramsGiveWrongBits) {
   // The comparison itself must be able to fail: w is not swapped out, so the update is lost.
   Program program = streamed_step();
   program.instructions.pop_back();
-  program.instructions[1].wait_previous.clear();
+  program.instructions[1].wait_previous = {10};  // after the update, so that it is wrong but no race
   EXPECT_NE(run_and_compare(program, 4, false), "");
 }
 
