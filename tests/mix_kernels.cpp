@@ -16,14 +16,24 @@ std::uint64_t mix(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
+// Eight bytes at a time: random graphs move many megabytes.
 std::uint64_t hash_bytes(const void* data, std::int64_t bytes, std::uint64_t start) {
-  return hash_name({static_cast<const char*>(data), static_cast<std::size_t>(bytes)}, start);
+  const auto* in = static_cast<const unsigned char*>(data);
+  std::uint64_t hash = start;
+  for (std::int64_t i = 0; i < bytes; i += 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, in + i, static_cast<std::size_t>(std::min<std::int64_t>(8, bytes - i)));
+    hash = mix(hash ^ word) + 0x9e3779b97f4a7c15;
+  }
+  return hash;
 }
 
 void fill(void* data, std::int64_t bytes, std::uint64_t seed) {
   auto* out = static_cast<unsigned char*>(data);
-  for (std::int64_t i = 0; i < bytes; ++i)
-    out[i] = static_cast<unsigned char>(mix(seed + static_cast<std::uint64_t>(i)));
+  for (std::int64_t i = 0; i < bytes; i += 8) {
+    const std::uint64_t word = mix(seed + static_cast<std::uint64_t>(i));
+    std::memcpy(out + i, &word, static_cast<std::size_t>(std::min<std::int64_t>(8, bytes - i)));
+  }
 }
 
 Bytes filled(std::int64_t bytes, std::uint64_t seed) {
