@@ -179,11 +179,10 @@ inline void Walker::free_segment(std::size_t segment, std::int32_t since, double
 }
 
 inline std::size_t Walker::place(std::int32_t buffer, const Room& room) {
-  const std::size_t index = arena_.occupy(room.offset, table_->bytes(buffer), buffer);
+  const std::size_t index = arena_.occupy(room.offset, table_->bytes(buffer), buffer, room.segment);
   ArenaSegment& segment = arena_[index];
   segment.since = room.since;
   segment.since_seconds = room.since_seconds;
-  segment.pinned = true;
   state(buffer).offset = room.offset;
   state(buffer).segment = static_cast<std::int32_t>(index);
   return index;
@@ -196,15 +195,15 @@ inline std::size_t Walker::segment_of(State& state) const {
 }
 
 inline void Walker::touch_segment(std::int32_t buffer, std::int32_t next, double since_seconds) {
-  ArenaSegment& segment = arena_[segment_of(state(buffer))];
+  const std::size_t index = segment_of(state(buffer));
+  ArenaSegment& segment = arena_[index];
   const State& s = state(buffer);
-  segment.pinned = false;
   const std::int64_t bytes = table_->bytes(buffer);
   segment.since = s.last_access;
   segment.since_seconds = since_seconds;
   segment.dirty_seconds = s.dirty ? end_of(s.last_write) : -1;
-  segment.evict_seconds = copy_seconds(bytes, h2d_) + (s.dirty ? copy_seconds(bytes, d2h_) : 0);
-  segment.next_use_seconds = ideal_start_[static_cast<std::size_t>(next)];
+  arena_.set_eviction(index, copy_seconds(bytes, h2d_) + (s.dirty ? copy_seconds(bytes, d2h_) : 0),
+                      ideal_start_[static_cast<std::size_t>(next)]);
 }
 
 void Walker::swap_out(std::int32_t buffer, std::int32_t step) {
@@ -247,13 +246,15 @@ void Walker::evict(std::size_t segment, std::int32_t step) {
   free_segment(segment, since, free_seconds);
 }
 
-Walker::Room Walker::clear_range(std::int64_t offset, std::int64_t bytes, std::int32_t step) {
-  Room room{offset, -1, 0};
-  std::size_t index = arena_.find(offset);
+Walker::Room Walker::clear_range(std::int64_t offset, std::int64_t bytes, std::int32_t step,
+                                 std::size_t guess) {
+  std::size_t index = arena_.find(offset, guess);
+  Room room{offset, -1, 0, index};
   for (std::int64_t at = offset; at < offset + bytes; ++index) {
     if (!arena_[index].is_free()) {
       evict(index, step);
       if (index == arena_.size() || arena_[index].offset > at) --index;  // joined with the one before
+      if (at == offset) room.segment = index;
     }
     const ArenaSegment& segment = arena_[index];
     room.since = std::max(room.since, segment.since);
@@ -271,7 +272,7 @@ bool Walker::find_room(std::int64_t bytes, std::int32_t step, bool copy_in, Room
                                  ? cheapest_window(bytes, step, copy_in)
                                  : least_recent_window(bytes);
   if (!window.found()) return false;
-  room = clear_range(align_in_window(window, bytes), bytes, step);
+  room = clear_range(align_in_window(window, bytes), bytes, step, window.first);
   return true;
 }
 
@@ -282,7 +283,7 @@ void Walker::run_step(std::int32_t step) {
   const std::size_t first_copy = copies_.size();
   for (const OpTable::Operand& operand : operands) {
     State& s = state(operand.buffer);
-    if (!fixed(operand.buffer) && s.offset >= 0) arena_[segment_of(s)].pinned = true;
+    if (!fixed(operand.buffer) && s.offset >= 0) arena_.pin(segment_of(s));
     if (fixed(operand.buffer) && table_->kind(operand.buffer) == BufferKind::input && s.last_access < 0)
       swap_in(operand.buffer, {fixed_[static_cast<std::size_t>(operand.buffer)], -1, 0}, step);
   }

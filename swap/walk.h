@@ -94,8 +94,10 @@ class Walker {
     std::int64_t offset = 0;
     std::int32_t since = -1;
     double since_seconds = 0;
+    std::size_t segment = 0;  // where it begins, if nothing has changed since
   };
 
+  static constexpr double pinned_cost = std::numeric_limits<double>::infinity();
   static constexpr std::int32_t never = std::numeric_limits<std::int32_t>::max();
 
   void prepare(const WalkRequest& request);
@@ -111,11 +113,12 @@ class Walker {
   void evict(std::size_t segment, std::int32_t step);
   void free_segment(std::size_t segment, std::int32_t since, double since_seconds);
   bool find_room(std::int64_t bytes, std::int32_t step, bool copy_in, Room& room);
-  Room clear_range(std::int64_t offset, std::int64_t bytes, std::int32_t step);
+  Room clear_range(std::int64_t offset, std::int64_t bytes, std::int32_t step, std::size_t guess = 0);
+  void price_segments(double now, double iteration);
   ArenaWindow cheapest_window(std::int64_t bytes, std::int32_t step, bool copy_in);
   ArenaWindow least_recent_window(std::int64_t bytes) const;
   ArenaWindow free_window(std::int64_t bytes, double free_by);
-  double free_seconds(const ArenaWindow& window) const;
+  double free_seconds(const ArenaWindow& window, double enough) const;
   std::int64_t align_in_window(const ArenaWindow& window, std::int64_t bytes) const;
   std::size_t place(std::int32_t buffer, const Room& room);  // returns the segment
   std::size_t segment_of(State& state) const;

@@ -5,10 +5,11 @@
 
 namespace swapadvisor {
 
-// When the window's readers, and the swap-outs that its eviction takes, are done.
-inline double Walker::free_seconds(const ArenaWindow& window) const {
+// When the window's readers, and the swap-outs that its eviction takes, are done; or any time from `enough`
+// on when that is later.
+inline double Walker::free_seconds(const ArenaWindow& window, double enough) const {
   double ready = 0;
-  for (std::size_t k = window.first; k < window.last; ++k) {
+  for (std::size_t k = window.first; k < window.last && ready < enough; ++k) {
     const ArenaSegment& segment = arena_.segments()[k];
     ready = std::max(ready, segment.since_seconds);
     if (segment.dirty_seconds >= 0)
@@ -60,41 +61,51 @@ ArenaWindow Walker::cheapest_window(std::int64_t bytes, std::int32_t step, bool 
   ArenaWindow best = free_window(bytes, no_wait);
   if (best.found()) return best;
 
-  const auto segments = arena_.segments();
   const double now = ideal_start_[static_cast<std::size_t>(step)];
   const double iteration = ideal_start_[order_.size()];
   const double waste_cost = 1e-3 * iteration / static_cast<double>(limit_);
-  window_costs_.resize(segments.size());
-  ArenaWindow window;
-  double cost = 0;
-  while (window.first < segments.size()) {
-    while (window.last < segments.size() && window.bytes < bytes && !segments[window.last].pinned) {
-      const ArenaSegment& segment = segments[window.last];
-      const double distance = segment.next_use_seconds - now;
-      window_costs_[window.last] = segment.is_free() ? 0 : segment.evict_seconds * iteration / distance;
-      cost += window_costs_[window.last];
-      window.bytes += segment.bytes;
-      ++window.last;
+  const std::size_t count = arena_.size();
+  const double* const sizes = arena_.sizes().data();
+  price_segments(now, iteration);
+  const double* const costs = window_costs_.data();
+  const auto wanted = static_cast<double>(bytes);
+  std::size_t first = 0, last = 0;
+  double size = 0, cost = 0;
+  while (first < count) {
+    while (last < count && size < wanted && costs[last] < pinned_cost) {
+      cost += costs[last];
+      size += sizes[last];
+      ++last;
     }
-    if (window.bytes < bytes) {  // the end, or a pinned segment: go on behind it
-      window.first = ++window.last;
-      window.bytes = 0;
-      cost = 0;
+    if (size < wanted) {  // the end, or a pinned segment: go on behind it
+      first = ++last;
+      size = cost = 0;
       continue;
     }
     if (cost < best.cost) {
       // Of windows as good as each other, the one that wastes the least room.
-      window.cost = std::max(cost, 0.0) + waste_cost * static_cast<double>(window.bytes - bytes);
+      ArenaWindow window{first, last, static_cast<std::int64_t>(size),
+                         std::max(cost, 0.0) + waste_cost * (size - wanted)};
+      const double enough = no_wait + (best.cost - window.cost) / policy_.stall_weight;
       if (window.cost < best.cost)
-        window.cost += policy_.stall_weight * std::max(0.0, free_seconds(window) - no_wait);
+        window.cost += policy_.stall_weight * std::max(0.0, free_seconds(window, enough) - no_wait);
       if (window.cost < best.cost) best = window;
     }
-    cost -= window_costs_[window.first];
-    window.bytes -= segments[window.first].bytes;
-    ++window.first;
-    if (window.first == window.last) cost = 0;
+    cost -= costs[first];
+    size -= sizes[first];
+    if (++first == last) cost = 0;
   }
   return best;
+}
+
+// What evicting each segment costs, in seconds of link time per iteration.
+void Walker::price_segments(double now, double iteration) {
+  const std::size_t count = arena_.size();
+  window_costs_.resize(count);
+  const double* const evict = arena_.evict_seconds().data();
+  const double* const next = arena_.next_uses().data();
+  double* const costs = window_costs_.data();
+  for (std::size_t k = 0; k < count; ++k) costs[k] = evict[k] * iteration / (next[k] - now);
 }
 
 // The window whose most recently used buffer was used the longest ago; then the one with the least waste.
@@ -103,7 +114,7 @@ ArenaWindow Walker::least_recent_window(std::int64_t bytes) const {
   ArenaWindow best;
   ArenaWindow window;
   while (window.first < segments.size()) {
-    while (window.last < segments.size() && window.bytes < bytes && !segments[window.last].pinned)
+    while (window.last < segments.size() && window.bytes < bytes && !arena_.pinned(window.last))
       window.bytes += segments[window.last++].bytes;
     if (window.bytes < bytes) {
       window.first = ++window.last;
