@@ -9,6 +9,7 @@
 
 namespace swapadvisor {
 
+/// Slots in host memory of one device.
 class DeviceHostStore final : public HostStore {
  public:
   /// `limit` in bytes; `DeviceSpec::unbounded` for none. The device must outlive the store.

@@ -14,6 +14,7 @@ struct PlacementItem {
   std::int32_t last = 0;
 };
 
+/// Where items lie.
 struct Placement {
   std::vector<std::int64_t> offsets;  ///< one per item, multiples of `arena_alignment`
   std::int64_t bytes = 0;             ///< the end of the highest item

@@ -3,7 +3,6 @@
 #include <swapadvisor/swap/plan_builder.h>
 
 #include <algorithm>
-#include <numeric>
 
 namespace swapadvisor {
 
@@ -37,12 +36,6 @@ double WalkEvaluator::evaluate(const WalkRequest& request) {
     best_residents_.assign(walker_.residents().begin(), walker_.residents().end());
   }
   return seconds;
-}
-
-std::vector<std::int32_t> given_order(const PlanGraph& graph) {
-  std::vector<std::int32_t> order(graph.ops.size());
-  std::iota(order.begin(), order.end(), 0);
-  return order;
 }
 
 void walk_passes(WalkEvaluator& evaluator, std::span<const std::int32_t> order, const WalkPolicy& policy) {

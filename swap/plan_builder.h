@@ -1,6 +1,7 @@
 // What planners share: from an instruction list to a complete Program.
 #pragma once
 
+#include <swapadvisor/swap/dependencies.h>
 #include <swapadvisor/swap/planner.h>
 #include <swapadvisor/swap/simulate.h>
 #include <swapadvisor/swap/waits.h>
@@ -48,9 +49,6 @@ class WalkEvaluator {
   FlatProgram best_waits_;
   std::vector<Resident> best_residents_;
 };
-
-/// The ops in the graph's own order: 0, 1, 2, …
-std::vector<std::int32_t> given_order(const PlanGraph& graph);
 
 /// Persistent buffers stay where they are through the iteration boundary, which takes two passes at least:
 /// what the first, starting with nothing resident, ends with is the start of the second. Walks the variants

@@ -5,7 +5,6 @@
 
 #include <swapadvisor/core/program.h>
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
@@ -16,26 +15,31 @@ namespace swapadvisor {
 /// range, repeated buffer names, buffers that do not exist; graphs pass `check`, devices `check`, programs
 /// `check_indices`.
 PlanGraph graph_from_json(std::string_view text, const std::string& source);
+/// The same for a device file.
 DeviceSpec device_from_json(std::string_view text, const std::string& source);
+/// The same for a plan file.
 Program plan_from_json(std::string_view text, const std::string& source);
 
 /// One line per buffer, op and instruction. Doubles are written so that they read back bit for bit; unbounded
 /// sizes and default values of waits are left out. Throws `Error` when a name is not UTF-8 or a number not
 /// finite.
 std::string graph_to_json(const PlanGraph& graph);
+/// The text of a device file.
 std::string device_to_json(const DeviceSpec& device);
+/// The text of a plan file.
 std::string plan_to_json(const Program& program);
 
-/// The same from and to files. Writes are atomic (`AtomicFile`).
+/// `graph_from_json` of a file. Writes of files are atomic (`AtomicFile`).
 PlanGraph read_graph(const std::string& path);
+/// `device_from_json` of a file.
 DeviceSpec read_device(const std::string& path);
+/// `plan_from_json` of a file.
 Program read_plan(const std::string& path);
+/// `graph_to_json` to a file.
 void write_graph(const std::string& path, const PlanGraph& graph);
+/// `device_to_json` to a file.
 void write_device(const std::string& path, const DeviceSpec& device);
+/// `plan_to_json` to a file.
 void write_plan(const std::string& path, const Program& program);
-
-/// The `predicted` and `search` objects of a plan, for the command line's JSON.
-nlohmann::ordered_json predicted_json(const Prediction& prediction);
-nlohmann::ordered_json search_json(const SearchReport& search);
 
 }  // namespace swapadvisor

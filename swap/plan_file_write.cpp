@@ -1,6 +1,7 @@
 #include <swapadvisor/core/error.h>
 #include <swapadvisor/core/file.h>
 #include <swapadvisor/swap/plan_file.h>
+#include <swapadvisor/swap/plan_json.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>

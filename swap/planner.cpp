@@ -2,6 +2,7 @@
 #include <swapadvisor/swap/demand.h>
 #include <swapadvisor/swap/none.h>
 #include <swapadvisor/swap/planner.h>
+#include <swapadvisor/swap/swapadvisor_planner.h>
 
 namespace swapadvisor {
 namespace {
@@ -11,6 +12,7 @@ std::vector<std::unique_ptr<Planner>> all_planners() {
   planners.push_back(std::make_unique<NonePlanner>());
   planners.push_back(std::make_unique<LruPlanner>());
   planners.push_back(std::make_unique<BeladyPlanner>());
+  planners.push_back(std::make_unique<SwapAdvisorPlanner>());
   return planners;
 }
 

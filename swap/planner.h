@@ -33,6 +33,7 @@ struct PlanRequest {
   std::function<void(const PlanProgress&)> progress;
 };
 
+/// Name and kind of a planner.
 struct PlannerInfo {
   std::string name;
   std::string summary;

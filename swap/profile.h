@@ -11,6 +11,7 @@
 
 namespace swapadvisor {
 
+/// How ops and link are measured.
 struct ProfileOptions {
   int repeats = 3;  ///< timed passes over the graph, after one to warm up; each op's median counts
   /// Device bytes the measurement may use: each op's operands are in the arena together, one op at a time.

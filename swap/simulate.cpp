@@ -10,7 +10,6 @@ namespace swapadvisor {
 namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
-constexpr std::int32_t no_need = std::numeric_limits<std::int32_t>::min() / 2;
 
 // Where the part of instruction `index` begins and ends.
 template <class Values>
@@ -53,28 +52,24 @@ Simulator::Simulator(const DeviceSpec& device)
 
 void Simulator::load(const FlatProgram& program) {
   const auto count = static_cast<std::size_t>(program.size());
-  for (Stream& stream : streams_) {
-    stream.queue.clear();
-    stream.iteration = stream.position = 0;
-    stream.before = {};
-    stream.phase = Phase::idle;
-    stream.end = never;
-  }
+  queues_.clear();
   rank_.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
-    Stream& stream = at(program.stream[i]);
-    rank_[i] = static_cast<std::int32_t>(stream.queue.size());
-    stream.queue.push_back({program.work[i], {no_need, no_need, no_need}, static_cast<std::int32_t>(i)});
+    std::vector<Entry>& queue = queues_.of(program.stream[i]);
+    rank_[i] = static_cast<std::int32_t>(queue.size());
+    queue.emplace_back();
+    queue.back().work = program.work[i];
+    queue.back().instruction = static_cast<std::int32_t>(i);
   }
-  for (Stream& stream : streams_) stream.length = static_cast<std::int32_t>(stream.queue.size());
   for (std::size_t i = 0; i < count; ++i) {
-    Counts& need = at(program.stream[i]).queue[static_cast<std::size_t>(rank_[i])].need;
+    Counts& need = queues_.of(program.stream[i])[static_cast<std::size_t>(rank_[i])].need;
     const auto raise = [&](std::int32_t awaited, std::size_t limit, bool previous) {
       SWAPADVISOR_ASSERT(awaited >= 0 && static_cast<std::size_t>(awaited) < limit,
                          "instruction {} waits for {}", i, awaited);
       const auto s = static_cast<std::size_t>(program.stream[static_cast<std::size_t>(awaited)]);
       const std::int32_t done = rank_[static_cast<std::size_t>(awaited)] + 1;
-      need[s] = std::max(need[s], previous ? done - streams_[s].length : done);
+      const auto length = static_cast<std::int32_t>(queues_.entries[s].size());
+      need[s] = std::max(need[s], previous ? done - length : done);
     };
     std::int32_t begin, end;
     part_of(program.waits_end, i, begin, end);
@@ -82,13 +77,26 @@ void Simulator::load(const FlatProgram& program) {
     part_of(program.waits_previous_end, i, begin, end);
     for (; begin < end; ++begin) raise(program.waits_previous[static_cast<std::size_t>(begin)], count, true);
   }
+  load(queues_);
+}
+
+void Simulator::load(const StreamQueues& queues) {
+  for (std::size_t s = 0; s < stream_count; ++s) {
+    Stream& stream = streams_[s];
+    stream.queue = queues.entries[s].data();
+    stream.length = static_cast<std::int32_t>(queues.entries[s].size());
+    stream.iteration = stream.position = 0;
+    stream.before = {};
+    stream.phase = Phase::idle;
+    stream.end = never;
+  }
   done_ = {};
   rates_stale_ = false;
   now_ = 0;
 }
 
 inline bool Simulator::ready(const Stream& stream) const {
-  const Counts& need = stream.queue[static_cast<std::size_t>(stream.position)].need;
+  const Counts& need = stream.queue[stream.position].need;
   bool all = true;
   for (std::size_t s = 0; s < stream_count; ++s) all &= done_[s] - stream.before[s] >= need[s];
   return all;
@@ -96,7 +104,7 @@ inline bool Simulator::ready(const Stream& stream) const {
 
 inline void Simulator::begin_work(Stream& stream) {
   stream.phase = Phase::active;
-  stream.remaining = stream.queue[static_cast<std::size_t>(stream.position)].work;
+  stream.remaining = stream.queue[stream.position].work;
   stream.since = now_;
   stream.rate = 0;  // `update_rates` sets it and the end
   rates_stale_ = true;
@@ -109,7 +117,7 @@ inline void Simulator::start_ready(std::int32_t count, Timeline* timeline) {
     if (timeline) {
       const auto entry =
           static_cast<std::size_t>(stream.iteration) * static_cast<std::size_t>(timeline->instructions) +
-          static_cast<std::size_t>(stream.queue[static_cast<std::size_t>(stream.position)].instruction);
+          static_cast<std::size_t>(stream.queue[stream.position].instruction);
       timeline->start[entry] = now_;
     }
     if (&stream != &at(StreamKind::compute) && latency_ > 0) {
@@ -147,7 +155,7 @@ inline void Simulator::finish(std::size_t s, Timeline* timeline) {
   if (timeline) {
     const auto entry =
         static_cast<std::size_t>(stream.iteration) * static_cast<std::size_t>(timeline->instructions) +
-        static_cast<std::size_t>(stream.queue[static_cast<std::size_t>(stream.position)].instruction);
+        static_cast<std::size_t>(stream.queue[stream.position].instruction);
     timeline->end[entry] = now_;
   }
   stream.phase = Phase::idle;
@@ -201,12 +209,21 @@ bool Simulator::repeats(const Snapshot& before, const Snapshot& after) const {
 }
 
 double Simulator::iteration_seconds(const FlatProgram& program) {
-  constexpr std::int32_t first_measured = 3, last_measured = 7;
   load(program);
+  return measure();
+}
+
+double Simulator::iteration_seconds(const StreamQueues& queues) {
+  load(queues);
+  return measure();
+}
+
+double Simulator::measure() {
+  constexpr std::int32_t first_measured = 3, last_measured = 7;
   const Stream& compute = at(StreamKind::compute);
   if (compute.length == 0) return 0;
   double work = 0;
-  for (const Entry& entry : compute.queue) work += entry.work;
+  for (std::int32_t k = 0; k < compute.length; ++k) work += compute.queue[k].work;
   double begin = 0, previous_end = 0;
   Snapshot previous;
   while (compute.iteration < last_measured) {

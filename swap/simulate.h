@@ -12,6 +12,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace swapadvisor {
@@ -40,6 +41,28 @@ struct FlatProgram {
   }
 };
 
+/// The same, one queue per stream: for who knows counts instead of instruction indexes.
+struct StreamQueues {
+  /// `[s]`: instructions of stream s that must be done, counted from the start of the same iteration; at most 0 when it
+  /// is one of the previous iteration, so that it holds by itself in the first.
+  using Counts = std::array<std::int32_t, stream_count>;
+  static constexpr std::int32_t no_need = std::numeric_limits<std::int32_t>::min() / 2;
+
+  /// An instruction in its queue.
+  struct Entry {
+    double work = 0;  ///< compute: seconds; copies: bytes
+    Counts need{no_need, no_need, no_need};
+    std::int32_t instruction = 0;
+  };
+
+  std::array<std::vector<Entry>, stream_count> entries;
+
+  void clear() {
+    for (auto& queue : entries) queue.clear();
+  }
+  std::vector<Entry>& of(StreamKind kind) { return entries[static_cast<std::size_t>(kind)]; }
+};
+
 /// Start and end of every instruction, in seconds from the start of iteration 0; copies start with their
 /// latency.
 struct Timeline {
@@ -64,6 +87,7 @@ class Simulator {
   /// ended, all later ones take as long, and the rest is not simulated: the result is the same but for
   /// rounding.
   double iteration_seconds(const FlatProgram& program);
+  double iteration_seconds(const StreamQueues& queues);
 
   /// Fills `timeline` with `count` whole iterations.
   void timeline(const FlatProgram& program, std::int32_t count, Timeline& timeline);
@@ -71,18 +95,12 @@ class Simulator {
  private:
   enum class Phase : std::uint8_t { idle, latency, active };
 
-  // Waits reduce to counts: stream order means "instruction r of a stream is done" is "its done count exceeds
-  // r". `need[s]`: instructions of stream s that must be done, counted from the start of the same iteration;
-  // at most 0 when it is one of the previous iteration, so that it holds by itself in iteration 0.
-  using Counts = std::array<std::int32_t, stream_count>;
-  struct Entry {
-    double work = 0;
-    Counts need{};
-    std::int32_t instruction = 0;
-  };
+  // Waits reduce to counts: stream order means "instruction r of a stream is done" is "its done count exceeds r".
+  using Counts = StreamQueues::Counts;
+  using Entry = StreamQueues::Entry;
 
   struct Stream {
-    std::vector<Entry> queue;
+    const Entry* queue = nullptr;
     std::int32_t length = 0;  // of one iteration
     std::int32_t iteration = 0;
     std::int32_t position = 0;  // within the iteration
@@ -103,6 +121,8 @@ class Simulator {
   };
 
   void load(const FlatProgram& program);
+  void load(const StreamQueues& queues);
+  double measure();
   void start_ready(std::int32_t count, Timeline* timeline);
   void begin_work(Stream& stream);
   void set_rate(Stream& stream, double rate);
@@ -118,6 +138,7 @@ class Simulator {
   double h2d_, d2h_, shared_factor_, latency_, slowdown_;
   std::array<Stream, stream_count> streams_;
   Counts done_{};                   // over all iterations
+  StreamQueues queues_;             // of a FlatProgram
   std::vector<std::int32_t> rank_;  // of each instruction within its stream
   bool rates_stale_ = false;
   double now_ = 0;

@@ -7,6 +7,7 @@
 
 namespace swapadvisor {
 
+/// What the verifier found.
 struct Verdict {
   bool valid = false;
   std::string error;  ///< the first violation, in one sentence; empty when valid

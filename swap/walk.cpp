@@ -1,6 +1,5 @@
 #include <swapadvisor/core/error.h>
 #include <swapadvisor/core/units.h>
-#include <swapadvisor/memory/liveness.h>
 #include <swapadvisor/swap/walk.h>
 
 #include <algorithm>
@@ -32,67 +31,12 @@ Walker::Walker(const OpTable& table, const DeviceSpec& device)
 // --- what the order says
 // ---------------------------------------------------------------------------------------
 
-void Walker::find_uses() {
-  const std::size_t buffers = table_->buffer_count();
-  const std::size_t n = order_.size();
-  next_seen_.assign(buffers, never);
-  next_reads_.assign(buffers, false);
-  last_write_.assign(buffers, -1);
-  uses_begin_.resize(n);
-  std::int32_t total = 0;
-  for (std::size_t s = 0; s < n; ++s) {
-    uses_begin_[s] = total;
-    total += static_cast<std::int32_t>(table_->operands(order_[s]).size());
-  }
-  uses_.resize(static_cast<std::size_t>(total));
-  for (std::size_t s = n; s-- > 0;) {
-    auto use = static_cast<std::size_t>(uses_begin_[s]);
-    for (const OpTable::Operand& operand : table_->operands(order_[s])) {
-      const auto b = static_cast<std::size_t>(operand.buffer);
-      const bool last = next_seen_[b] == never;
-      uses_[use++] = {next_seen_[b], last ? !table_->persistent(operand.buffer) : !next_reads_[b]};
-      next_seen_[b] = static_cast<std::int32_t>(s);
-      next_reads_[b] = operand.read;
-      if (operand.write && last_write_[b] < 0) last_write_[b] = static_cast<std::int32_t>(s);
-    }
-  }
-  first_use_ = next_seen_;
-  for (std::size_t s = 0; s < n; ++s) {
-    auto use = static_cast<std::size_t>(uses_begin_[s]);
-    for (const OpTable::Operand& operand : table_->operands(order_[s])) {
-      Use& u = uses_[use++];
-      if (u.next == never && table_->persistent(operand.buffer))
-        u.next = static_cast<std::int32_t>(n) + first_use_[static_cast<std::size_t>(operand.buffer)];
-    }
-  }
-}
-
-void Walker::find_pairs() {
-  const PlanGraph& graph = table_->graph();
-  pairs_.assign(order_.size(), {});
-  for (std::size_t s = 0; s < order_.size(); ++s) {
-    const PlanOp& op = graph.ops[static_cast<std::size_t>(order_[s])];
-    if (!op.inplace) continue;
-    const auto operands = table_->operands(order_[s]);
-    const auto dies = [&](std::size_t input) {
-      for (std::size_t k = 0; k < operands.size(); ++k)
-        if (operands[k].buffer == op.inputs[input]) return uses(static_cast<std::int32_t>(s))[k].dies;
-      return false;
-    };
-    const InplacePair pair = inplace_pair(graph, op, dies);
-    if (!pair.any()) continue;
-    const std::int32_t donor = op.inputs[static_cast<std::size_t>(pair.input)];
-    const std::int32_t taker = op.outputs[static_cast<std::size_t>(pair.output)];
-    if (!fixed(donor) && !fixed(taker)) pairs_[s] = {donor, taker};
-  }
-}
-
 std::int64_t Walker::op_need(std::int32_t step) const {
   const std::int32_t op = op_at(step);
   std::int64_t need = table_->workspace(op);
   for (const OpTable::Operand& operand : table_->operands(op))
     if (!fixed(operand.buffer)) need += table_->bytes(operand.buffer);
-  const Pair& pair = pairs_[static_cast<std::size_t>(step)];
+  const OrderUses::Pair& pair = uses_.pair(step);
   return pair.taker < 0 ? need : need - table_->bytes(pair.taker);
 }
 
@@ -141,8 +85,10 @@ void Walker::prepare(const WalkRequest& request) {
   if (new_order) order_.assign(request.order.begin(), request.order.end());
   if (new_fixed) choose_fixed();
   if (new_order || new_fixed) {
-    find_uses();
-    find_pairs();
+    uses_.find(*table_, order_);
+    for (std::int32_t s = 0; s < static_cast<std::int32_t>(order_.size()); ++s)
+      if (const OrderUses::Pair& p = uses_.pair(s); p.taker >= 0 && (fixed(p.donor) || fixed(p.taker)))
+        uses_.drop_pair(s);
     check_needs();
     // Ops without a measured time still separate uses in time.
     const std::size_t n = order_.size();
@@ -279,7 +225,7 @@ bool Walker::find_room(std::int64_t bytes, std::int32_t step, bool copy_in, Room
 void Walker::run_step(std::int32_t step) {
   const std::int32_t op = op_at(step);
   const auto operands = table_->operands(op);
-  const Pair pair = pairs_[static_cast<std::size_t>(step)];
+  const OrderUses::Pair pair = uses_.pair(step);
   const std::size_t first_copy = copies_.size();
   for (const OpTable::Operand& operand : operands) {
     State& s = state(operand.buffer);
@@ -327,7 +273,7 @@ void Walker::run_step(std::int32_t step) {
 // No window without operands of the op: they are in each other's way. Packs them side by side at the bottom.
 void Walker::pack(std::int32_t step) {
   const std::int32_t op = op_at(step);
-  const Pair pair = pairs_[static_cast<std::size_t>(step)];
+  const OrderUses::Pair pair = uses_.pair(step);
   if (pair.taker >= 0 && state(pair.taker).offset >= 0 && state(pair.donor).offset < 0) {  // undo the taking
     ArenaSegment& segment = arena_[arena_.find(state(pair.taker).offset)];
     state(pair.donor).offset = segment.offset;
@@ -368,7 +314,7 @@ void Walker::pack(std::int32_t step) {
 void Walker::finish_run(std::int32_t step, double start) {
   const std::int32_t op = op_at(step);
   const auto operands = table_->operands(op);
-  const Pair pair = pairs_[static_cast<std::size_t>(step)];
+  const OrderUses::Pair pair = uses_.pair(step);
   for (const OpTable::Operand& operand : operands)
     if (operand.read) start = std::max(start, state(operand.buffer).ready_seconds);
   const double end = start + table_->graph().ops[static_cast<std::size_t>(op)].seconds;
@@ -387,13 +333,13 @@ void Walker::finish_run(std::int32_t step, double start) {
   }
   for (std::size_t k = 0; k < operands.size(); ++k) {
     const std::int32_t b = operands[k].buffer;
-    const Use& use = uses(step)[k];
+    const OrderUses::Use& use = uses_.uses(step)[k];
     State& s = state(b);
     s.last_access = step;
     if (operands[k].write) {
       s.last_write = step;
       s.dirty = true;
-      if (table_->kind(b) == BufferKind::output && last_write_[static_cast<std::size_t>(b)] == step)
+      if (table_->kind(b) == BufferKind::output && uses_.last_write(b) == step)
         swap_out(b, step);
     }
     if (fixed(b) || s.offset < 0) continue;
@@ -408,11 +354,11 @@ void Walker::walk(const WalkRequest& request) {
   prepare(request);
   load_start();
   for (const Resident& resident : request.start) {
-    if (fixed(resident.buffer) || first_use_[static_cast<std::size_t>(resident.buffer)] == never) continue;
+    if (fixed(resident.buffer) || uses_.first_use(resident.buffer) == OrderUses::never) continue;
     place(resident.buffer, {resident.offset, -1, 0});
     state(resident.buffer).dirty = resident.dirty;
     state(resident.buffer).home = true;
-    touch_segment(resident.buffer, first_use_[static_cast<std::size_t>(resident.buffer)], 0);
+    touch_segment(resident.buffer, uses_.first_use(resident.buffer), 0);
   }
   const auto n = static_cast<std::int32_t>(order_.size());
   for (std::int32_t step = 0; step < n; ++step) run_step(step);

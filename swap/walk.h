@@ -11,6 +11,7 @@
 #include <swapadvisor/swap/arena_map.h>
 #include <swapadvisor/swap/instruction_list.h>
 #include <swapadvisor/swap/op_table.h>
+#include <swapadvisor/swap/order_uses.h>
 
 #include <cstdint>
 #include <span>
@@ -79,11 +80,6 @@ class Walker {
     bool dirty = false;  // the host copy, if any, is not the device's value
     bool home = false;   // at the address of `start` without interruption
   };
-  /// An operand's place in the order.
-  struct Use {
-    std::int32_t next = 0;  // step of the next use; `op count` + first use when it wraps; `never`
-    bool dies = false;      // the value is not needed afterwards
-  };
   struct Copy {
     InstructionKind kind;
     std::int32_t buffer;
@@ -98,12 +94,9 @@ class Walker {
   };
 
   static constexpr double pinned_cost = std::numeric_limits<double>::infinity();
-  static constexpr std::int32_t never = std::numeric_limits<std::int32_t>::max();
 
   void prepare(const WalkRequest& request);
   void choose_fixed();
-  void find_uses();
-  void find_pairs();
   void load_start();
   void run_step(std::int32_t step);
   void pack(std::int32_t step);
@@ -133,9 +126,6 @@ class Walker {
   const State& state(std::int32_t buffer) const { return states_[static_cast<std::size_t>(buffer)]; }
   bool fixed(std::int32_t buffer) const { return fixed_[static_cast<std::size_t>(buffer)] >= 0; }
   std::int32_t op_at(std::int32_t step) const { return order_[static_cast<std::size_t>(step)]; }
-  std::span<const Use> uses(std::int32_t step) const {
-    return {uses_.data() + uses_begin_[static_cast<std::size_t>(step)], table_->operands(op_at(step)).size()};
-  }
   double end_of(std::int32_t step) const { return step < 0 ? 0 : run_end_[static_cast<std::size_t>(step)]; }
   double copy_seconds(std::int64_t bytes, double bytes_per_second) const {
     return latency_ + static_cast<double>(bytes) / bytes_per_second;
@@ -147,14 +137,7 @@ class Walker {
   WalkPolicy policy_;
 
   std::vector<std::int32_t> order_;
-  std::vector<std::int32_t> uses_begin_;
-  std::vector<Use> uses_;
-  std::vector<std::int32_t> first_use_, last_write_, next_seen_;
-  std::vector<bool> next_reads_;
-  struct Pair {
-    std::int32_t donor = -1, taker = -1;  // buffers
-  };
-  std::vector<Pair> pairs_;          // by step
+  OrderUses uses_;
   std::vector<double> ideal_start_;  // by step, wrapping once: 2n + 1 entries
 
   std::vector<std::int64_t> fixed_;  // address, or -1

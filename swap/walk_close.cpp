@@ -20,7 +20,7 @@ void Walker::close(const WalkRequest& request) {
   worth_keeping_.clear();
   residents_.clear();
   for (const Resident& resident : request.start) {
-    if (fixed(resident.buffer) || first_use_[static_cast<std::size_t>(resident.buffer)] == never) continue;
+    if (fixed(resident.buffer) || uses_.first_use(resident.buffer) == OrderUses::never) continue;
     residents_.push_back(resident);
     if (state(resident.buffer).home)
       worth_keeping_.push_back({resident.buffer, resident.offset, state(resident.buffer).dirty});
@@ -35,7 +35,7 @@ void Walker::close(const WalkRequest& request) {
     if (!state(now.buffer).home) evict(arena_.find(now.offset), end);
 
   std::stable_sort(residents_.begin(), residents_.end(), [&](const Resident& a, const Resident& b) {
-    return first_use_[static_cast<std::size_t>(a.buffer)] < first_use_[static_cast<std::size_t>(b.buffer)];
+    return uses_.first_use(a.buffer) < uses_.first_use(b.buffer);
   });
   for (const Resident& resident : residents_)
     if (state(resident.buffer).offset < 0)

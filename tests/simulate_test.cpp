@@ -99,7 +99,7 @@ TEST(Simulate, WarmUpIsNotMeasured) {
 }
 
 TEST(Simulate, EmptyProgramsTakeNoTime) {
-  EXPECT_EQ(Simulator(link(1, 1, 2)).iteration_seconds({}), 0);
+  EXPECT_EQ(Simulator(link(1, 1, 2)).iteration_seconds(FlatProgram{}), 0);
   Program program;
   program.device = link(1, 1, 2);
   const Prediction prediction = simulate(program);
