@@ -1,11 +1,13 @@
 // How long a planner needs to evaluate one candidate: walk, waits, simulation. The goal is less than a
 // millisecond per 1,000 ops on one core, at a limit that makes the walk swap.
 #include <benchmark/benchmark.h>
+#include <swapadvisor/swap/genetic_search.h>
 #include <swapadvisor/swap/plan_builder.h>
 #include <swapadvisor/swap/verify.h>
 
 #include <array>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -190,6 +192,57 @@ BENCHMARK(evaluate_candidate)->Arg(50)->Arg(150)->Unit(benchmark::kMicrosecond);
 BENCHMARK(walk_only)->Arg(50)->Unit(benchmark::kMicrosecond);
 BENCHMARK(waits_only)->Arg(50)->Unit(benchmark::kMicrosecond);
 BENCHMARK(simulation_only)->Arg(50)->Unit(benchmark::kMicrosecond);
+
+/// Candidates of the genetic search, each with its own order and pool.
+struct PoolCandidates {
+  explicit PoolCandidates(std::int64_t blocks) : graph(ResidualNetwork(blocks, 64).take()) {
+    request.graph = &graph;
+    request.device = v100(device_bytes_needed(graph) / 4);
+    problem = std::make_unique<SearchProblem>(request);
+    evaluator = std::make_unique<PoolEvaluator>(*problem);
+    for (std::uint32_t k = 0; k < 16; ++k) {
+      Draws draws({1, k, 0});
+      Genome& genome = genomes.emplace_back();
+      evaluator->mutation().apply(problem->natural_orders[k % 2], 0.01, draws, genome.order);
+      genome.pool = problem->operators.make(std::vector<bool>(problem->demand.size_count(), true), 2, draws);
+    }
+  }
+
+  PlanGraph graph;
+  PlanRequest request;
+  std::unique_ptr<SearchProblem> problem;
+  std::unique_ptr<PoolEvaluator> evaluator;
+  std::vector<Genome> genomes;
+};
+
+// Swap plan and fitness of one candidate.
+void evaluate_pool_candidate(benchmark::State& state) {
+  PoolCandidates candidates(state.range(0));
+  std::size_t next = 0;
+  for (auto _ : state)
+    benchmark::DoNotOptimize(
+        candidates.evaluator->estimate(candidates.genomes[next++ % candidates.genomes.size()]));
+  state.counters["ops"] = static_cast<double>(candidates.graph.ops.size());
+  state.counters["evaluations_per_second"] =
+      benchmark::Counter(static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
+}
+BENCHMARK(evaluate_pool_candidate)->Arg(34)->Arg(50)->Arg(150)->Unit(benchmark::kMicrosecond);
+
+// The same with everything around it: parents, crossover, mutation, sorting.
+void genetic_search(benchmark::State& state) {
+  PoolCandidates candidates(state.range(0));
+  candidates.request.search_evaluations = 1000;
+  std::int64_t evaluations = 0;
+  for (auto _ : state) {
+    GeneticSearch search(*candidates.problem);
+    search.run();
+    evaluations += search.report().evaluations;
+  }
+  state.counters["ops"] = static_cast<double>(candidates.graph.ops.size());
+  state.counters["evaluations_per_second"] =
+      benchmark::Counter(static_cast<double>(evaluations), benchmark::Counter::kIsRate);
+}
+BENCHMARK(genetic_search)->Arg(34)->Unit(benchmark::kMillisecond);
 
 void belady_plan(benchmark::State& state) {
   const PlanGraph graph = ResidualNetwork(state.range(0), 64).take();

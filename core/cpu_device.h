@@ -8,6 +8,7 @@
 
 namespace swapadvisor {
 
+/// How much of the machine the CPU device uses.
 struct CpuDeviceOptions {
   int threads = 0;                        ///< of the compute stream; 0: all cores
   double link_bytes_per_second = 0;       ///< each direction; 0: as fast as memory copies

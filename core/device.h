@@ -44,6 +44,7 @@ class HostMemory {
   virtual std::int64_t bytes() const = 0;
 };
 
+/// What runs programs. One host thread drives it.
 class Device {
  public:
   virtual ~Device() = default;

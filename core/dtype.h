@@ -8,6 +8,7 @@
 
 namespace swapadvisor {
 
+/// Types of tensor elements: IEEE floating point, unsigned and signed integers, with their bits.
 enum class DType : std::uint8_t { f32, f64, u8, i32, i64 };
 
 /// Bytes of one element.
@@ -22,6 +23,7 @@ constexpr std::int64_t size_of(DType dtype) {
   return 0;
 }
 
+/// "f32", "i64", …
 constexpr std::string_view name_of(DType dtype) {
   switch (dtype) {
     case DType::f32: return "f32";
@@ -33,11 +35,13 @@ constexpr std::string_view name_of(DType dtype) {
   return "?";
 }
 
+/// True for f32 and f64.
 constexpr bool is_floating(DType dtype) { return dtype == DType::f32 || dtype == DType::f64; }
 
 /// "f32", "f64", … → DType. Throws `Error` on any other name.
 DType parse_dtype(std::string_view name);
 
+/// The element type of C++ type T.
 template <class T>
 inline constexpr DType dtype_of = [] {
   static_assert(sizeof(T) == 0, "no DType for this type");

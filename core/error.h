@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+/// The library: graphs, ops, planning, training.
 namespace swapadvisor {
 
 /// The one exception type of the library. `what()` is one sentence that names the op or file and the numbers.
@@ -21,6 +22,7 @@ template <class... Args>
   throw Error(fmt::format(format, std::forward<Args>(args)...));
 }
 
+/// Prints where and why, and aborts: what SWAPADVISOR_ASSERT calls.
 [[noreturn]] void assertion_failed(const char* condition, const char* file, int line, const std::string& message);
 
 }  // namespace swapadvisor

@@ -36,6 +36,7 @@ struct IterationResult {
   std::vector<std::vector<std::byte>> outputs;  ///< per buffer of the graph; empty for other kinds
 };
 
+/// How an executor runs its program.
 struct ExecutorOptions {
   /// Prefix of the host slots of inputs, outputs and temporaries: programs that share a host store need different ones.
   std::string slot_prefix;

@@ -24,6 +24,11 @@ std::vector<Tensor> Op::vjp(const VjpContext& context) const {
   fail("[{} {}] has no gradient", type(), context.name);
 }
 
+bool in_scope(std::string_view name, std::string_view path) {
+  if (path.empty() || name == path) return true;
+  return name.size() > path.size() && name.starts_with(path) && name[path.size()] == '.';
+}
+
 int Graph::add_buffer(std::string name, BufferKind kind, const TensorSpec& spec, const Initializer& init) {
   const int id = static_cast<int>(buffers_.size());
   if (!buffer_by_name_.emplace(name, id).second) fail("the graph has two buffers named '{}'", name);
@@ -137,6 +142,20 @@ std::vector<Tensor> Graph::parameters() {
   for (const Buffer& buffer : buffers_)
     if (buffer.kind == BufferKind::parameter) found.emplace_back(*this, buffer.tensor);
   return found;
+}
+
+std::vector<Tensor> Graph::trainable_parameters() {
+  std::vector<Tensor> found;
+  for (const Buffer& buffer : buffers_)
+    if (buffer.kind == BufferKind::parameter && !buffer.frozen) found.emplace_back(*this, buffer.tensor);
+  return found;
+}
+
+void Graph::freeze(std::string_view path) {
+  bool found = false;
+  for (Buffer& buffer : buffers_)
+    if (buffer.kind == BufferKind::parameter && in_scope(buffer.name, path)) buffer.frozen = found = true;
+  if (!found) fail("graph '{}' has no parameter '{}' to freeze, and none below it", name_, path);
 }
 
 void Graph::defer_update(std::function<void(Tensor finite)> update) { deferred_.push_back(std::move(update)); }

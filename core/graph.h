@@ -15,6 +15,10 @@
 
 namespace swapadvisor {
 
+/// True for the name `path` itself and for names below it: "layer1" has "layer1.0.conv1.weight" in it, but not
+/// "layer10.weight". An empty path has every name in it.
+bool in_scope(std::string_view name, std::string_view path);
+
 /// Storage. Its layout is the canonical one for parameters, states, inputs and outputs.
 struct Buffer {
   std::string name;
@@ -22,8 +26,10 @@ struct Buffer {
   TensorSpec spec;
   Initializer init;     ///< persistent buffers only
   int tensor = -1;      ///< the tensor that is its current value
+  bool frozen = false;  ///< a parameter that is not trained, see `Graph::freeze`
 };
 
+/// A tensor: a typed view of a buffer, as one node wrote it.
 struct TensorInfo {
   TensorSpec spec;
   int buffer = -1;
@@ -32,6 +38,7 @@ struct TensorInfo {
   int base = -1;    ///< for views: the tensor viewed
 };
 
+/// An op applied to tensors.
 struct Node {
   std::string name;
   std::shared_ptr<const Op> op;
@@ -53,12 +60,14 @@ class Graph {
   Tensor state(const std::string& name, const TensorSpec& spec, const Initializer& init);
   Tensor input(const std::string& name, const TensorSpec& spec);
 
-  /// Makes the value of `tensor`, a whole temporary buffer, an output that the host can read after each iteration.
-  /// `name` becomes the buffer's name. Throws `Error` for views and for other kinds of buffers.
+  /// Makes the value of `tensor`, a whole temporary buffer, an output that the host can read after each iteration:
+  /// the loss, logits, or any intermediate value (`graph.output(graph.find("layer1.0.conv1"), "features")`). Of a
+  /// buffer that is updated in place the host reads the last value. `name` becomes the buffer's name. Throws `Error`
+  /// for views and for other kinds of buffers.
   void output(Tensor tensor, const std::string& name);
 
-  /// Appends a node; returns its outputs. An empty name becomes "TYPE_INDEX". Throws `Error` prefixed "[type name]" when
-  /// inference refuses, or when an operand is a value that a later op has overwritten.
+  /// Appends a node; returns its outputs. An empty name becomes "TYPE_INDEX". Throws `Error` prefixed "[type name]"
+  /// when inference refuses, or when an operand is a value that a later op has overwritten.
   std::vector<Tensor> apply(std::shared_ptr<const Op> op, std::vector<Tensor> inputs, std::string_view name = {});
 
   /// A read-only view of the same bytes with another shape. The tensor must be row major and have as many elements.
@@ -74,6 +83,13 @@ class Graph {
   int find_buffer(const std::string& name) const;  ///< −1 if there is none
   /// Current values of all parameters, in builder order.
   std::vector<Tensor> parameters();
+  /// Those that are not frozen.
+  std::vector<Tensor> trainable_parameters();
+
+  /// Freezes the parameters in the scope `path` (see `in_scope`; empty: all): no gradient, no update and no optimizer
+  /// state is made for them. Call it before `minimize`. States such as running statistics are no parameters; layers
+  /// built in `scope.in_mode(Mode::eval)` leave those alone too. Throws `Error` when no parameter is there.
+  void freeze(std::string_view path);
 
   /// State updates of the forward pass (running statistics) that must not happen when the loss is not finite, so they
   /// wait until the flag exists: layers call `defer_update`, whoever builds the step calls `apply_deferred_updates`.

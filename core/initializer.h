@@ -10,7 +10,9 @@
 
 namespace swapadvisor {
 
+/// A rule for the first value of a parameter or state.
 struct Initializer {
+  /// The distribution.
   enum class Kind : std::uint8_t { constant, uniform, normal };
   Kind kind = Kind::constant;
   double a = 0;  ///< the constant, the lower end, or the mean

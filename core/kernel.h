@@ -59,6 +59,7 @@ struct KernelRequest {
   }
 };
 
+/// Prepares a kernel; throws `Error` for specs it does not take.
 using KernelFactory = std::function<std::unique_ptr<Kernel>(const KernelRequest&)>;
 
 /// Op type → kernel factory. A value: copy it, add your own, pass it on.

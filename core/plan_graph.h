@@ -11,8 +11,10 @@ namespace swapadvisor {
 /// iteration. output: read by the host after each iteration. temporary: lives within one iteration.
 enum class BufferKind : std::uint8_t { parameter, state, input, output, temporary };
 
+/// True for parameters and states.
 constexpr bool is_persistent(BufferKind kind) { return kind == BufferKind::parameter || kind == BufferKind::state; }
 
+/// Storage, as the planner sees it.
 struct PlanBuffer {
   std::string name;
   std::int64_t bytes = 0;  ///< ≥ 1, padding included

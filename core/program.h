@@ -31,15 +31,20 @@ inline constexpr std::int64_t arena_alignment = 256;
 /// Host slots are rounded up to this.
 inline constexpr std::int64_t page_bytes = 4096;
 
+/// The smallest multiple of `multiple` that is at least `value`; both at least 0.
 constexpr std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
+/// The three queues of a device: ops, copies to the device, copies to the host.
 enum class StreamKind : std::uint8_t { compute, in, out };
+/// Number of `StreamKind`s.
 inline constexpr int stream_count = 3;
 
+/// What an instruction does.
 enum class InstructionKind : std::uint8_t { run, swap_in, swap_out };
 
+/// The stream that runs instructions of a kind.
 constexpr StreamKind stream_of(InstructionKind kind) {
   switch (kind) {
     case InstructionKind::run: return StreamKind::compute;
@@ -90,12 +95,14 @@ struct Prediction {
   std::int64_t peak_bytes = 0;  ///< highest arena address used
 };
 
+/// How a search went.
 struct SearchReport {
   double seconds = 0;
   std::int64_t evaluations = 0;
   std::vector<std::pair<double, double>> history;  ///< (search seconds, best iteration seconds)
 };
 
+/// A plan: where persistent data starts, and what each stream runs (plan v1 of the file formats).
 struct Program {
   std::string planner;
   std::uint64_t seed = 0;

@@ -8,6 +8,7 @@
 
 namespace swapadvisor {
 
+/// Counter or output of Philox.
 using PhiloxBlock = std::array<std::uint32_t, 4>;
 
 /// Ten rounds of Philox4x32 on `counter` under the 64-bit `key`.

@@ -11,6 +11,7 @@ namespace swapadvisor {
 /// What the graph is for. Decides batch-norm statistics, dropout, and nothing else.
 enum class Mode : std::uint8_t { train, eval };
 
+/// How a model is built.
 struct ModelContext {
   Mode mode = Mode::train;
   DType dtype = DType::f32;               ///< of parameters and activations
@@ -28,6 +29,14 @@ class Scope {
     return child;
   }
   Scope operator/(int index) const { return *this / std::to_string(index); }
+
+  /// The same place for another purpose: layers built in `scope.in_mode(Mode::eval)` use their running statistics and
+  /// drop nothing, in a training graph too. For frozen parts: no gradient passes through batch norm in that mode.
+  Scope in_mode(Mode mode) const {
+    Scope other = *this;
+    other.context_.mode = mode;
+    return other;
+  }
 
   Graph& graph() const { return *graph_; }
   bool training() const { return context_.mode == Mode::train; }

@@ -19,6 +19,7 @@ Tensor conv2d(const Scope& scope, Tensor x, std::int64_t out_channels, std::arra
 Tensor conv2d(const Scope& scope, Tensor x, std::int64_t out_channels, std::int64_t kernel,
               const Conv2dOptions& options = {});
 
+/// Attributes of `batch_norm`; the defaults are PyTorch's.
 struct BatchNormOptions {
   double epsilon = 1e-5;
   double momentum = 0.1;  ///< weight of the new batch in the running statistics

@@ -7,6 +7,7 @@
 
 namespace swapadvisor {
 
+/// Sizes of a multilayer perceptron.
 struct MlpOptions {
   std::int64_t hidden = 512;  ///< features of each hidden layer
   std::int64_t layers = 2;    ///< hidden layers; 0 is softmax regression

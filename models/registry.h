@@ -23,13 +23,14 @@ struct ModelOptions {
   std::optional<double> dropout{};       ///< mlp: probability after each hidden layer, in [0, 1)
 };
 
+/// Name, sizes and options of a model.
 struct ModelInfo {
-  std::string name;
-  std::string summary;  ///< one line
+  std::string name{};
+  std::string summary{};  ///< one line
   std::int64_t channels = 3;
   std::int64_t image_size = 224;
   std::int64_t classes = 1000;
-  std::vector<std::string> options;  ///< what else it takes: "width", "hidden", "layers", "dropout"
+  std::vector<std::string> options{};  ///< what else it takes: "width", "hidden", "layers", "dropout"
 };
 
 /// All models with their defaults, in the order to show them.

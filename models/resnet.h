@@ -8,6 +8,7 @@
 
 namespace swapadvisor {
 
+/// Two 3×3 convolutions, or 1×1, 3×3, 1×1.
 enum class ResNetBlock : std::uint8_t { basic, bottleneck };
 
 /// ResNet for ImageNet (He et al. 2016, "Deep Residual Learning for Image Recognition", table 1), in the

@@ -34,6 +34,7 @@ class AvgPool2dBackwardOp final : public Op {
   TensorSpec x_;
 };
 
+/// Appends `AvgPool2dOp` on x [N, C, H, W].
 Tensor avg_pool2d(Tensor x, const Pool2dOptions& options = {}, std::string_view name = {});
 
 }  // namespace swapadvisor

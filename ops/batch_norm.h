@@ -5,6 +5,7 @@
 
 namespace swapadvisor {
 
+/// What batch normalisation computes while training.
 struct BatchNormOutput {
   Tensor y;                  ///< of x's spec
   Tensor mean;               ///< [C], of the batch

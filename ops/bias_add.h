@@ -24,7 +24,9 @@ class BiasGradOp final : public Op {
   Cost cost(std::span<const TensorSpec> inputs, std::span<const TensorSpec> outputs) const override;
 };
 
+/// Appends `BiasAddOp`.
 Tensor bias_add(Tensor x, Tensor bias, std::string_view name = {});
+/// Appends `BiasGradOp`.
 Tensor bias_grad(Tensor dy, std::string_view name = {});
 
 }  // namespace swapadvisor

@@ -8,6 +8,7 @@
 
 namespace swapadvisor {
 
+/// f32 or f64.
 void require_floating(const TensorSpec& spec, std::string_view what);
 /// A tensor of one element and rank 0.
 void require_scalar(const TensorSpec& spec, DType dtype, std::string_view what);

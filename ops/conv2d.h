@@ -9,6 +9,7 @@
 
 namespace swapadvisor {
 
+/// Attributes of a convolution.
 struct Conv2dOptions {
   std::array<std::int64_t, 2> stride{1, 1}, padding{0, 0}, dilation{1, 1};  ///< height, width
   std::int64_t groups = 1;
@@ -79,9 +80,12 @@ class Conv2dBackwardWeightOp final : public Op {
   TensorSpec weight_;
 };
 
+/// Appends `Conv2dOp`: x [N, C, H, W] and weight [out, C / groups, kh, kw] → [N, out, H', W'].
 Tensor conv2d(Tensor x, Tensor weight, const Conv2dOptions& options = {}, std::string_view name = {});
+/// The gradient of the convolution's x, of spec `x`.
 Tensor conv2d_backward_data(Tensor dy, Tensor weight, const TensorSpec& x, const Conv2dOptions& options,
                             std::string_view name = {});
+/// The gradient of the convolution's weight, of spec `weight`.
 Tensor conv2d_backward_weight(Tensor x, Tensor dy, const TensorSpec& weight, const Conv2dOptions& options,
                               std::string_view name = {});
 

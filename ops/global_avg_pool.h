@@ -26,6 +26,7 @@ class GlobalAvgPoolBackwardOp final : public Op {
   TensorSpec x_;
 };
 
+/// Appends `GlobalAvgPoolOp` on x [N, C, H, W].
 Tensor global_avg_pool(Tensor x, std::string_view name = {});
 
 }  // namespace swapadvisor

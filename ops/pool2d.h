@@ -5,6 +5,7 @@
 
 namespace swapadvisor {
 
+/// Attributes of pooling.
 struct Pool2dOptions {
   std::array<std::int64_t, 2> kernel{2, 2}, stride{2, 2}, padding{0, 0};  ///< height, width
   bool ceil_mode = false;  ///< round the output size up; windows still start inside x or its left padding

@@ -5,6 +5,7 @@
 
 namespace swapadvisor {
 
+/// Numbers of stochastic gradient descent, as PyTorch names them.
 struct SgdOptions {
   double momentum = 0;
   double dampening = 0;

@@ -3,11 +3,14 @@
 
 usage: compare_pytorch.py [--binary swapadvisor] [--dtype f64|f32] [MODEL options] MODEL [-- more arguments of `step`]
 
-Draws weights, images and labels, lets both programs do one SGD step from them, and prints for the loss, the gradients,
-the updated parameters and the statistics the worst error against PyTorch in float64:
+Draws weights, images and labels, lets both programs do one step of --optimizer from them, and prints for the loss, the
+gradients, the updated parameters and the statistics the worst error against PyTorch in float64:
 |a - b| / max(|b|, 1e-6 |all tensors of the same set|). Exit code 1 when a float64 step has an error above 1e-8, or a
 float32 step one above 3 times that of PyTorch's own float32 step for the same tensor (not counting errors below
 float32's precision). Needs torch, torchvision and safetensors.
+
+The first step of Adam divides each gradient by its own size plus epsilon, so where a gradient is as small as its rounding
+errors, float32 parameters are off by up to the learning rate in any program: compare them with a larger --eps.
 """
 
 import argparse
@@ -20,9 +23,14 @@ from pathlib import Path
 import torch
 from safetensors.torch import load_file, save_file
 
-from torch_models import defaults, make_model, sgd_step, start_labels, start_value
+from torch_models import defaults, make_model, make_optimizer, optimizer_step, start_labels, start_value
 
 DTYPES = {"f32": torch.float32, "f64": torch.float64}
+DEFAULTS = {
+    "sgd": {"lr": 0.1, "weight_decay": 1e-4, "momentum": 0.9},
+    "adam": {"lr": 1e-3, "weight_decay": 1e-4, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8},
+    "adamw": {"lr": 1e-3, "weight_decay": 0.01, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8},
+}
 F64_LIMIT = 1e-8
 F32_FACTOR = 3
 F32_PRECISION = 2.0**-23
@@ -37,11 +45,26 @@ def parse_arguments():
     for option in ("image-size", "channels", "classes", "width", "hidden", "layers"):
         parser.add_argument(f"--{option}", type=int)
     parser.add_argument("--batch-size", type=int, default=8)
-    parser.add_argument("--lr", type=float, default=0.1)
-    parser.add_argument("--momentum", type=float, default=0.9)
-    parser.add_argument("--weight-decay", type=float, default=1e-4)
+    parser.add_argument("--optimizer", choices=DEFAULTS, default="sgd")
+    parser.add_argument("--lr", type=float)
+    parser.add_argument("--weight-decay", type=float)
+    parser.add_argument("--momentum", type=float, help="sgd")
+    parser.add_argument("--beta1", type=float, help="adam, adamw")
+    parser.add_argument("--beta2", type=float, help="adam, adamw")
+    parser.add_argument("--eps", type=float, help="adam, adamw")
     parser.add_argument("--seed", type=int, default=1)
-    return parser.parse_args()
+    args = parser.parse_args()
+    unused = {name for of_one in DEFAULTS.values() for name in of_one} - set(DEFAULTS[args.optimizer])
+    for name in unused:
+        if getattr(args, name) is not None:
+            parser.error(f"--{name} is not an option of {args.optimizer}")
+    return args
+
+
+def optimizer_options(args):
+    """Of the optimizer, by the names of the command line."""
+    given = {name: getattr(args, name) for name in DEFAULTS[args.optimizer]}
+    return {name: DEFAULTS[args.optimizer][name] if value is None else value for name, value in given.items()}
 
 
 def model_options(args):
@@ -70,8 +93,8 @@ def pytorch_step(args, start, dtype):
     weights, images, labels = start
     model = make_model(args.model, **model_options(args)).to(dtype)
     model.load_state_dict({name: cast(value, name, dtype) for name, value in weights.items()})
-    sgd = {"lr": args.lr, "momentum": args.momentum, "weight_decay": args.weight_decay}
-    loss, gradients, _ = sgd_step(model, images.to(dtype), labels, **sgd)
+    optimizer = make_optimizer(args.optimizer, dict(model.named_parameters()).values(), optimizer_options(args))
+    loss, gradients = optimizer_step(model, images.to(dtype), labels, optimizer)
     results = {"loss": loss} | {f"grad.{name}": g for name, g in gradients.items()} | model.state_dict()
     return {name: value.detach().double() for name, value in results.items()}
 
@@ -84,9 +107,8 @@ def our_step(args, start):
         save_file({name: cast(value, name, dtype) for name, value in weights.items()}, weights_file)
         save_file({"input": cast(images, "input", dtype), "target": labels.contiguous()}, inputs_file)
         command = [args.binary, "step", args.model, "--weights", weights_file, "--inputs", inputs_file]
-        command += ["--out", out_file, "--dtype", args.dtype, "--optimizer", "sgd", "--lr", repr(args.lr)]
-        command += ["--momentum", repr(args.momentum), "--weight-decay", repr(args.weight_decay), "--json"]
-        for name, value in model_options(args).items():
+        command += ["--out", out_file, "--dtype", args.dtype, "--optimizer", args.optimizer, "--json"]
+        for name, value in (optimizer_options(args) | model_options(args)).items():
             command += [f"--{name.replace('_', '-')}", str(value)]
         done = subprocess.run(command + args.more, stdout=subprocess.PIPE, text=True)
         if done.returncode != 0:

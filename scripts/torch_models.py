@@ -140,14 +140,30 @@ def sgd_step(model, images, labels, lr, momentum, weight_decay, start_momentum=N
 
     `start_momentum`: momentum buffers by parameter name, else they start at zero.
     """
-    model.train()
     named = dict(model.named_parameters())
-    optimizer = torch.optim.SGD(named.values(), lr=lr, momentum=momentum, weight_decay=weight_decay)
+    sgd = {"lr": lr, "momentum": momentum, "weight_decay": weight_decay}
+    optimizer = make_optimizer("sgd", named.values(), sgd)
     for name, value in (start_momentum or {}).items():
         optimizer.state[named[name]]["momentum_buffer"] = value.clone()
+    loss, gradients = optimizer_step(model, images, labels, optimizer)
+    buffers = {name: optimizer.state[p].get("momentum_buffer") for name, p in named.items()}
+    return loss, gradients, buffers
+
+
+def make_optimizer(name, parameters, options):
+    """PyTorch's optimizer `name` with the options of the command line: lr, weight_decay, and momentum or beta1, beta2
+    and eps."""
+    options = dict(options)
+    if name == "sgd":
+        return torch.optim.SGD(parameters, **options)
+    betas = (options.pop("beta1"), options.pop("beta2"))
+    return {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[name](parameters, betas=betas, **options)
+
+
+def optimizer_step(model, images, labels, optimizer):
+    """One training step of cross entropy in the model's dtype; changes the model. Returns (loss, gradients)."""
+    model.train()
     loss = nn.functional.cross_entropy(model(images), labels)
     loss.backward()
     optimizer.step()
-    gradients = {name: p.grad for name, p in named.items()}
-    buffers = {name: optimizer.state[p].get("momentum_buffer") for name, p in named.items()}
-    return loss.detach(), gradients, buffers
+    return loss.detach(), {name: p.grad for name, p in model.named_parameters()}

@@ -111,8 +111,7 @@ void GeneticSearch::next_generation() {
   report_.evaluations += static_cast<std::int64_t>(children_.size());
   population_.resize(std::min(population_.size(), static_cast<std::size_t>(options_.elite)));
   for (Individual& child : children_) population_.push_back(std::move(child));
-  std::stable_sort(population_.begin(), population_.end(),
-                   [](const Individual& a, const Individual& b) { return a.seconds < b.seconds; });
+  sort_population();
   ++generation_;
   note_progress();
 }
@@ -133,7 +132,7 @@ void GeneticSearch::fill_in_parallel(std::int32_t count) {
         first_individual(i, child, evaluator);
       else
         breed(i, child, evaluator);
-      child.seconds = evaluator.evaluate(child.genome);
+      child.seconds = evaluator.estimate(child.genome);
       ++finished;
     }
   };
@@ -145,6 +144,24 @@ void GeneticSearch::fill_in_parallel(std::int32_t count) {
   }
   if (finished == count) return;
   std::erase_if(children_, [](const Individual& child) { return child.genome.order.empty(); });
+}
+
+// Best first. Who is among the best is timed exactly, and may lose that place again.
+void GeneticSearch::sort_population() {
+  const auto elite = std::min(population_.size(), static_cast<std::size_t>(options_.elite));
+  for (bool settled = false; !settled;) {
+    std::stable_sort(population_.begin(), population_.end(),
+                     [](const Individual& a, const Individual& b) { return a.seconds < b.seconds; });
+    settled = true;
+    for (std::size_t k = 0; k < elite; ++k) {
+      Individual& individual = population_[k];
+      if (individual.exact) continue;
+      const double estimate = individual.seconds;
+      individual.seconds = evaluators_.front()->evaluate(individual.genome);
+      individual.exact = true;
+      settled = settled && individual.seconds == estimate;
+    }
+  }
 }
 
 void GeneticSearch::first_individual(std::int32_t i, Individual& individual, PoolEvaluator& evaluator) const {
@@ -198,7 +215,7 @@ void GeneticSearch::note_progress() {
   const double best = population_.front().seconds;
   if (report_.history.empty() || best < report_.history.back().second)
     report_.history.emplace_back(seconds_passed(), best);
-  if (problem_->request->progress) problem_->request->progress({seconds_passed(), report_.evaluations, best});
+  if (problem_->request->progress) problem_->request->progress({seconds_passed(), report_.evaluations, best, problem_->ideal_seconds});
 }
 
 }  // namespace swapadvisor

@@ -47,6 +47,12 @@ class PoolEvaluator {
     walker_.walk(genome.pool);
     return simulator_.iteration_seconds(walker_.queues());
   }
+  /// The same from fewer iterations.
+  double estimate(const Genome& genome) {
+    walker_.set_order(genome.order);
+    walker_.walk(genome.pool);
+    return simulator_.quick_iteration_seconds(walker_.queues());
+  }
   PoolWalker& walker() { return walker_; }
   OrderMutation& mutation() { return mutation_; }
 
@@ -73,6 +79,7 @@ class GeneticSearch {
   struct Individual {
     Genome genome;
     double seconds = 0;
+    bool exact = false;  // timed as a whole, not estimated
   };
 
   void first_individual(std::int32_t i, Individual& individual, PoolEvaluator& evaluator) const;
@@ -81,6 +88,7 @@ class GeneticSearch {
   /// Makes and evaluates individuals of the next generation; fewer than asked for when the budget ends.
   void next_generation();
   void fill_in_parallel(std::int32_t count);
+  void sort_population();
   bool done() const;
   double seconds_passed() const;
   void note_progress();

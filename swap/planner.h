@@ -18,6 +18,7 @@ struct PlanProgress {
   double seconds = 0;
   std::int64_t evaluations = 0;
   double best_iteration_seconds = 0;
+  double ideal_seconds = 0;
 };
 
 /// What a planner plans. The graph must have passed `check` and outlive the call.

@@ -65,8 +65,10 @@ std::unique_ptr<HostMemory> host_ones(Device& device, DType dtype, std::int64_t 
 /// Runs single nodes of a graph on operands of ones, in the arena.
 class NodeRunner {
  public:
+  /// `spare_share`: so much of what the neediest op takes is kept free at the end of the arena, as far as the limit
+  /// allows.
   NodeRunner(const Graph& graph, const std::vector<std::unique_ptr<Kernel>>& kernels, Device& device,
-             std::int64_t memory_limit)
+             std::int64_t memory_limit, double spare_share = 0)
       : graph_(graph), kernels_(kernels), device_(device) {
     std::int64_t arena = 1;
     std::int64_t largest[5] = {};
@@ -80,7 +82,8 @@ class NodeRunner {
       }
     }
     if (arena > memory_limit) refuse(arena, memory_limit);
-    base_ = device.arena(arena);
+    const auto spare = static_cast<std::int64_t>(spare_share * static_cast<double>(arena));
+    base_ = device.arena(arena + std::min(spare, memory_limit - arena));
     for (std::size_t d = 0; d < 5; ++d)
       if (largest[d] > 0) ones_[d] = host_ones(device, static_cast<DType>(d), largest[d]);
   }
@@ -101,6 +104,8 @@ class NodeRunner {
   }
 
   std::byte* base() const { return base_; }
+  /// Bytes of the arena that the node uses.
+  std::int64_t bytes(std::size_t node) const { return packed_[node].bytes; }
 
  private:
   struct Arguments {
@@ -161,18 +166,21 @@ struct Beside {
   double in_bytes_per_second = 0, out_bytes_per_second = 0;
 };
 
-/// Times the link by copying to the end of the arena while the compute stream runs a sample of the graph's ops.
+/// Times the link by copying to and from the end of the arena while the compute stream runs a sample of the graph's
+/// ops: those that leave room for one block per direction there. A copy must never touch what an op uses; library
+/// kernels keep the state of their threads in the workspace.
 class LinkTimer {
  public:
-  LinkTimer(NodeRunner& runner, std::vector<std::size_t> sample, Device& device)
-      : runner_(runner), sample_(std::move(sample)), device_(device) {
-    // Both halves of what the ops leave free would be too little on tight limits; copies may overwrite operands,
-    // since only time counts here. Two host blocks, so that the directions do not share cache lines.
+  LinkTimer(NodeRunner& runner, Device& device) : runner_(runner), device_(device) {
     // A slow link gets small blocks: one copy takes at most a twentieth of a second.
     const auto most = device.link_limit() > 0 ? static_cast<std::int64_t>(device.link_limit() / 20) : 32 << 20;
-    block_ = std::clamp<std::int64_t>(device.arena_bytes() / 2, 1, std::clamp<std::int64_t>(most, 1, 32 << 20));
+    block_ = std::clamp<std::int64_t>(device.arena_bytes() / 16, 1, std::clamp<std::int64_t>(most, 1, 32 << 20));
     for (auto& host : host_) host = device.host_alloc(block_);
   }
+
+  bool leaves_room(std::size_t node) const { return runner_.bytes(node) <= device_.arena_bytes() - 2 * block_; }
+  /// What the compute stream runs during `measure`; nodes that leave room.
+  void set_sample(std::vector<std::size_t> sample) { sample_ = std::move(sample); }
 
   double latency() {
     std::vector<double> seconds;
@@ -209,11 +217,13 @@ class LinkTimer {
     std::vector<std::unique_ptr<Event>> starts, ends;
   };
 
+  std::byte* device_block(int d) { return runner_.base() + device_.arena_bytes() - (d + 1) * block_; }
+
   double copy_seconds(std::int64_t bytes) {
     auto start = device_.make_event(), end = device_.make_event();
     Stream& in = device_.stream(StreamKind::in);
     in.record(*start);
-    in.copy(device_.arena(1), host_[0]->data(), bytes);
+    in.copy(device_block(0), host_[0]->data(), bytes);
     in.record(*end);
     in.synchronize();
     return end->seconds() - start->seconds();
@@ -221,7 +231,7 @@ class LinkTimer {
 
   void queue_copies(Direction& direction, int d, int copies) {
     Stream& stream = device_.stream(direction.kind);
-    std::byte* device = device_.arena(1) + (d == 0 ? 0 : device_.arena_bytes() - block_);
+    std::byte* device = device_block(d);
     std::byte* host = host_[d]->data();
     for (int i = 0; i < copies; ++i) {
       direction.starts.push_back(device_.make_event());
@@ -247,16 +257,19 @@ class LinkTimer {
   std::unique_ptr<HostMemory> host_[2];
 };
 
-/// Nodes spread over the graph that take about `target` seconds together; the whole graph repeats when it is shorter.
-std::vector<std::size_t> sample_nodes(const std::vector<OpProfile>& profiles, double target) {
+/// Of the nodes allowed, some spread over the graph that take about `target` seconds together; all repeat when they are
+/// shorter.
+template <class Allowed>
+std::vector<std::size_t> sample_nodes(const std::vector<OpProfile>& profiles, double target, const Allowed& allowed) {
   double total = 0;
-  for (const OpProfile& p : profiles) total += p.seconds;
+  for (std::size_t i = 0; i < profiles.size(); ++i) total += allowed(i) ? profiles[i].seconds : 0;
   std::vector<std::size_t> sample;
   if (total <= 0) return sample;
   double due = 0, run = 0, passed = 0;
   const double share = target / total;
   while (run < target && sample.size() < 100000)
     for (std::size_t i = 0; i < profiles.size() && run < target; ++i) {
+      if (!allowed(i)) continue;
       passed += profiles[i].seconds;
       due = share * passed;
       if (run > due) continue;
@@ -298,8 +311,12 @@ DeviceSpec profile_link(const Graph& graph, const std::vector<std::unique_ptr<Ke
                         const std::vector<OpProfile>& profiles, Device& device, const ProfileOptions& options) {
   constexpr double sample_seconds = 0.1;
   constexpr int rounds = 5;
-  NodeRunner runner(graph, kernels, device, options.memory_limit);
-  LinkTimer timer(runner, sample_nodes(profiles, sample_seconds), device);
+  NodeRunner runner(graph, kernels, device, options.memory_limit, 0.25);
+  LinkTimer timer(runner, device);
+  std::vector<std::size_t> sample =
+      sample_nodes(profiles, sample_seconds, [&](std::size_t node) { return timer.leaves_room(node); });
+  const bool computes = !sample.empty();
+  timer.set_sample(std::move(sample));
   DeviceSpec spec;
   spec.name = device.name();
   spec.memory_bytes = options.memory_limit;
@@ -318,7 +335,7 @@ DeviceSpec profile_link(const Graph& graph, const std::vector<std::unique_ptr<Ke
     d2h.push_back(out.out_bytes_per_second);
     duplex.push_back(both.in_bytes_per_second + both.out_bytes_per_second);
     const double beside = (in.compute_seconds + out.compute_seconds + both.compute_seconds) / 3;
-    slowdown.push_back(alone.compute_seconds > 0 ? beside / alone.compute_seconds : 1);
+    slowdown.push_back(computes && alone.compute_seconds > 0 ? beside / alone.compute_seconds : 1);
   }
   spec.h2d_bytes_per_second = median(h2d);
   spec.d2h_bytes_per_second = median(d2h);

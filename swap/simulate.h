@@ -88,6 +88,9 @@ class Simulator {
   /// rounding.
   double iteration_seconds(const FlatProgram& program);
   double iteration_seconds(const StreamQueues& queues);
+  /// An estimate for searches: C_3 − C_2, from three iterations. Exact in the steady state, which most programs have
+  /// reached by then.
+  double quick_iteration_seconds(const StreamQueues& queues);
 
   /// Fills `timeline` with `count` whole iterations.
   void timeline(const FlatProgram& program, std::int32_t count, Timeline& timeline);
@@ -122,7 +125,7 @@ class Simulator {
 
   void load(const FlatProgram& program);
   void load(const StreamQueues& queues);
-  double measure();
+  double measure(std::int32_t first_measured, std::int32_t last_measured);
   void start_ready(std::int32_t count, Timeline* timeline);
   void begin_work(Stream& stream);
   void set_rate(Stream& stream, double rate);

@@ -1,4 +1,5 @@
 #include <swapadvisor/train/cli.h>
+#include <swapadvisor/train/safetensors.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -65,6 +66,11 @@ TEST(CommandLine, BadUsageIsExitCode2) {
     expect_refusal(run(words({"train"}, tiny, {"--lr", rate})), 2, "--lr");
   expect_refusal(run(words({"train"}, tiny, {"--momentum", "1"})), 2, "--momentum");
   expect_refusal(run(words({"train"}, tiny, {"--momentum", "0", "--nesterov"})), 2, "Nesterov");
+  expect_refusal(run(words({"train"}, tiny, {"--optimizer", "adam", "--momentum", "0.5"})), 2,
+                 "--momentum is not an option of adam");
+  expect_refusal(run(words({"train"}, tiny, {"--beta2", "0.5"})), 2, "--beta2 is not an option of sgd");
+  expect_refusal(run(words({"train"}, tiny, {"--optimizer", "adamw", "--beta1", "1"})), 2, "--beta1");
+  expect_refusal(run(words({"train"}, tiny, {"--optimizer", "adan"})), 2, "adan");
   expect_refusal(run(words({"train"}, tiny, {"--width", "3"})), 2, "width");
   expect_refusal(run(words({"train"}, tiny, {"--label-smoothing", "nan"})), 2, "--label-smoothing");
   expect_refusal(run(words({"train"}, tiny, {"--link-bandwidth", "1000"})), 2, "1MB/s");
@@ -116,6 +122,48 @@ TEST(CommandLine, ProfilePlanVerifySimulateTrain) {
                  "another graph");
 }
 
+TEST(CommandLine, AdamUnderALimitIsAdamWithoutOne) {
+  const auto train = [](std::initializer_list<std::string> more) {
+    const Result result = run(words({"train"}, tiny, more));
+    EXPECT_EQ(result.code, 0) << result.error;
+    return result.json();
+  };
+  const auto of = [&](const std::string& optimizer, const std::string& option, const std::string& value) {
+    return train({"--steps", "6", "--json", "--threads", "1", "--optimizer", optimizer, option, value});
+  };
+  const auto free = of("adamw", "--memory-limit", "100%"), limited = of("adamw", "--memory-limit", "70%");
+  for (const char* field : {"final_loss_hex", "parameters_hash"}) EXPECT_EQ(free[field], limited[field]);
+  EXPECT_GT(limited["swap_in_bytes"], free["swap_in_bytes"]);
+  EXPECT_EQ(free["parameters_hash"], of("adamw", "--weight-decay", "0.01")["parameters_hash"]);  // the default
+  EXPECT_NE(free["parameters_hash"], of("adam", "--weight-decay", "0.01")["parameters_hash"]);
+  for (const char* option : {"--beta1", "--beta2", "--eps"})
+    EXPECT_NE(free["parameters_hash"], of("adamw", option, "0.5")["parameters_hash"]) << option;
+}
+
+TEST(CommandLine, TrainsOnCifarWithTheClassesOfTheData) {
+  const TemporaryFolder folder;
+  const std::string weights = folder.path("w.safetensors");
+  std::string records;
+  for (int i = 0; i < 8; ++i) {
+    records += {static_cast<char>(i), static_cast<char>(99 - i)};  // coarse and fine label
+    records += std::string(3072, static_cast<char>(15 * i));
+  }
+  folder.write("train.bin", records);
+  folder.write("test.bin", records.substr(0, 3 * 3074));
+  const std::vector<std::string> data{"mlp", "--hidden", "8", "--layers", "1", "--batch-size", "4", "--dataset", "cifar100",
+                                      "--data", folder.path(), "--threads", "1"};
+  const Result trained = run(words({"train"}, data, {"--augment", "crop,flip", "--out", weights, "--json"}));
+  ASSERT_EQ(trained.code, 0) << trained.error;
+  EXPECT_EQ(trained.json()["steps"], 2);
+  const Result tested = run(words({"eval"}, data, {"--weights", weights, "--json"}));
+  ASSERT_EQ(tested.code, 0) << tested.error;
+  EXPECT_EQ(tested.json()["samples"], 3);
+  EXPECT_EQ(tested.json()["test_accuracy"], trained.json()["test_accuracy"]);
+  EXPECT_THAT(folder.read("w.safetensors").substr(0, 20000), testing::HasSubstr("[100,8]"));  // fc2.weight
+  expect_refusal(run(words({"train"}, data, {"--quiet", "--classes", "10"})), 1,
+                 "classes 10 was asked for, but the cifar100 data have 100");
+}
+
 TEST(CommandLine, PlanNeedsAModelOrAGraph) {
   expect_refusal(run({"plan"}), 2, "MODEL");
   EXPECT_EQ(run({"plan", "resnet50", "--device", "v100-16g", "--batch-size", "256", "--json"}).json()["planner"],
@@ -155,6 +203,25 @@ TEST(CommandLine, AnInvalidPlanIsRefusedByVerifySimulateAndTrain) {
 TEST(CommandLine, AFullDiskLeavesNoFile) {
   const Result full = run({"plan", "resnet20", "--out", "/dev/full", "--quiet"});
   expect_refusal(full, 1, "/dev/full");
+}
+
+TEST(CommandLine, FreezeKeepsTheParametersOfAScope) {
+  const TemporaryFolder folder;
+  const auto trained = [&](const std::string& steps) {
+    const std::string out = folder.path(steps + ".safetensors");
+    EXPECT_EQ(run(words({"train"}, tiny, {"--steps", steps, "--freeze", "fc1,fc2.bias", "--out", out, "--quiet"})).code, 0);
+    return std::make_unique<SafetensorsFile>(out);
+  };
+  const auto once = trained("1"), often = trained("4");
+  const auto bits = [](const SafetensorsFile& file, const char* name) {
+    const StoredTensor& tensor = *file.find(name);
+    std::vector<std::byte> bytes(static_cast<std::size_t>(tensor.bytes()));
+    file.read(tensor, bytes);
+    return bytes;
+  };
+  for (const char* name : {"fc1.weight", "fc1.bias", "fc2.bias"}) EXPECT_EQ(bits(*once, name), bits(*often, name)) << name;
+  for (const char* name : {"fc2.weight", "fc3.bias"}) EXPECT_NE(bits(*once, name), bits(*often, name)) << name;
+  expect_refusal(run(words({"train"}, tiny, {"--steps", "1", "--freeze", "fc"})), 2, "has no parameter 'fc' to freeze");
 }
 
 }  // namespace

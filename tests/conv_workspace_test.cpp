@@ -1,73 +1,25 @@
-// Kernels own exactly the bytes they are given: workspace and outputs of convolutions, with guards around them, over many
-// shapes. Libraries below us have overrun their own scratchpads.
-#include <swapadvisor/core/graph.h>
-#include <swapadvisor/core/program.h>
+// Workspace and outputs of convolutions, with guards around them, over many shapes.
+#include <swapadvisor/autograd/gradients.h>
 #include <swapadvisor/core/rng.h>
 #include <swapadvisor/ops/conv2d.h>
 #include <swapadvisor/ops/cpu/cpu_kernels.h>
-#include <swapadvisor/autograd/gradients.h>
-#include <swapadvisor/ops/matmul.h>
 #include <swapadvisor/ops/flatten.h>
+#include <swapadvisor/ops/matmul.h>
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstring>
-#include <memory>
 #include <vector>
+
+#include "guarded_memory.h"
 
 namespace swapadvisor {
 namespace {
-
-constexpr std::int64_t guard_bytes = 8192;
-constexpr auto guard = std::byte{0xA7};
-
-/// A block with guards on both sides, aligned as the arena's offsets are.
-class Guarded {
- public:
-  explicit Guarded(std::int64_t bytes)
-      : bytes_(bytes), storage_(static_cast<std::size_t>(bytes + 2 * guard_bytes + arena_alignment), guard) {
-    void* start = storage_.data() + guard_bytes;
-    std::size_t space = storage_.size() - guard_bytes;
-    data_ = static_cast<std::byte*>(std::align(arena_alignment, static_cast<std::size_t>(bytes), start, space));
-  }
-  std::byte* data() { return data_; }
-  bool intact() const {
-    const std::byte* first = storage_.data();
-    const std::byte* last = first + storage_.size();
-    const auto untouched = [](const std::byte* a, const std::byte* b) {
-      return std::all_of(a, b, [](std::byte x) { return x == guard; });
-    };
-    return untouched(first, data_) && untouched(data_ + bytes_, last);
-  }
-
- private:
-  std::int64_t bytes_;
-  std::vector<std::byte> storage_;
-  std::byte* data_;
-};
 
 void expect_contained(const Graph& graph, const Node& node, int threads) {
   const KernelContext context{threads, 1};
   const auto inputs = graph.input_specs(node), outputs = graph.output_specs(node);
   const auto kernel = cpu_kernels().prepare({*node.op, inputs, outputs, context});
-  std::vector<Guarded> blocks;
-  std::vector<const void*> in;
-  std::vector<void*> out;
-  blocks.reserve(inputs.size() + outputs.size() + 1);
-  for (const TensorSpec& spec : inputs) {
-    blocks.emplace_back(spec.bytes());
-    std::memset(blocks.back().data(), 0, static_cast<std::size_t>(spec.bytes()));
-    in.push_back(blocks.back().data());
-  }
-  for (const TensorSpec& spec : outputs) {
-    blocks.emplace_back(spec.bytes());
-    out.push_back(blocks.back().data());
-  }
-  blocks.emplace_back(std::max<std::int64_t>(kernel->workspace_bytes(), 1));
-  kernel->run(nullptr, {in, out, kernel->workspace_bytes() > 0 ? blocks.back().data() : nullptr});
-  for (std::size_t i = 0; i < blocks.size(); ++i)
-    EXPECT_TRUE(blocks[i].intact()) << "operand " << i << " of " << node.op->type() << ", workspace last";
+  std::vector<std::vector<std::byte>> zeros;
+  for (const TensorSpec& spec : inputs) zeros.emplace_back(static_cast<std::size_t>(spec.bytes()));
+  run_guarded(graph, node, *kernel, zeros);
 }
 
 TEST(ConvolutionMemory, NothingIsWrittenOutsideOutputsAndWorkspace) {
@@ -75,7 +27,9 @@ TEST(ConvolutionMemory, NothingIsWrittenOutsideOutputsAndWorkspace) {
   constexpr std::uint32_t sizes[] = {1, 2, 3, 5, 6, 7, 8, 12, 13, 28};
   const RandomStream random{17, 0, 0};
   std::uint64_t draw = 0;
-  const auto pick = [&](const auto& values) { return std::int64_t{values[random.below(draw++, std::size(values))]}; };
+  const auto pick = [&](const auto& values) {
+    return std::int64_t{values[random.below(draw++, std::size(values))]};
+  };
   for (int round = 0; round < 400; ++round) {
     const std::int64_t batch = 1 + random.below(draw++, 6), in = pick(channels), out = pick(channels);
     const std::int64_t size = pick(sizes), kernel = random.below(draw++, 2) ? 1 : 3;
@@ -83,8 +37,8 @@ TEST(ConvolutionMemory, NothingIsWrittenOutsideOutputsAndWorkspace) {
     options.stride = {1 + random.below(draw++, 2), 1 + random.below(draw++, 2)};
     options.padding = {kernel / 2, kernel / 2};
     const Layout layout = random.below(draw++, 4) ? Layout::channels_last : Layout::row_major;
-    SCOPED_TRACE(fmt::format("batch {}, {} -> {} channels, {}x{}, kernel {}, stride {} {}, {}", batch, in, out, size,
-                             size, kernel, options.stride[0], options.stride[1],
+    SCOPED_TRACE(fmt::format("batch {}, {} -> {} channels, {}x{}, kernel {}, stride {} {}, {}", batch, in,
+                             out, size, size, kernel, options.stride[0], options.stride[1],
                              layout == Layout::channels_last ? "nhwc" : "nchw"));
     Graph graph;
     const Tensor x = graph.parameter("x", TensorSpec::dense(DType::f32, {batch, in, size, size}, layout), {});
@@ -97,7 +51,8 @@ TEST(ConvolutionMemory, NothingIsWrittenOutsideOutputsAndWorkspace) {
     const std::vector<Tensor> wanted{x, w};
     gradients(loss, wanted);
     for (const Node& node : graph.nodes())
-      if (node.op->type().starts_with("conv2d")) expect_contained(graph, node, 1 + static_cast<int>(round % 2));
+      if (node.op->type().starts_with("conv2d"))
+        expect_contained(graph, node, 1 + static_cast<int>(round % 2));
   }
 }
 

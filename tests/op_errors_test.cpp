@@ -1,4 +1,5 @@
 // What shape inference refuses, and in which words.
+#include <swapadvisor/ops/adam.h>
 #include <swapadvisor/ops/add.h>
 #include <swapadvisor/ops/batch_norm.h>
 #include <swapadvisor/ops/correct_count.h>
@@ -122,6 +123,22 @@ TEST_F(OpErrors, Sgd) {
   expect_error([&] { update(p, f32({3}), {}, {.momentum = -1}); }, "is negative");
   expect_error([&] { update(p, f32({3}), p, {.momentum = 0.9, .dampening = 0.1, .nesterov = true}); },
                "Nesterov needs a momentum and no dampening");
+}
+
+TEST_F(OpErrors, Adam) {
+  const Tensor p = state(DType::f32, {3}), m = state(DType::f32, {3}), v = state(DType::f32, {3});
+  const auto rate = [&] { return input(DType::f64, {}); };
+  const auto update = [&](Tensor gradient, Tensor second, const AdamOptions& options) {
+    adam_update(p, gradient, {m, second, rate(), rate(), rate(), i32({})}, options, "adam");
+  };
+  expect_error([&] { update(f32({4}), v, {}); }, "[adam adam] parameter is f32[3] but gradient is f32[4]");
+  expect_error([&] { update(f32({3}), state(DType::f32, {2}), {}); }, "parameter is f32[3] but second moment is f32[2]");
+  expect_error([&] { update(f32({3}), v, {.beta1 = 1}); }, "the betas are 1 and 0.999, expected in [0, 1)");
+  expect_error([&] { update(f32({3}), v, {.epsilon = -1}); }, "epsilon -1 is negative or not finite");
+  expect_error([&] { update(f32({3}), v, {.weight_decay = 1.0 / 0.0}); }, "weight decay inf is negative or not finite");
+  expect_error(
+      [&] { adam_update(p, f32({3}), {m, v, rate(), f32({}), rate(), i32({})}, {}, "adam"); },
+      "bias correction 1 must be a f64 scalar, got f32[]");
 }
 
 }  // namespace

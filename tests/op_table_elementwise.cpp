@@ -1,4 +1,5 @@
 // Cases of element-wise ops, batch norm, losses and updates.
+#include <swapadvisor/ops/adam.h>
 #include <swapadvisor/ops/add.h>
 #include <swapadvisor/ops/batch_norm.h>
 #include <swapadvisor/ops/cast.h>
@@ -71,6 +72,17 @@ OpCase sgd_case(std::string name, std::int64_t n, const SgdOptions& options) {
           .operands = {state({n}), vector(n), scalar(DType::f64, 0.05), scalar(DType::i32, 1), state({n})},
           .build = [=](const OperandTensors& in) {
             sgd_update(in[0], in[1], options.momentum == 0 ? Tensor() : in[4], in[2], in[3], options);
+            return Results{};
+          }};
+}
+
+OpCase adam_case(std::string name, std::int64_t n, const AdamOptions& options) {
+  return {.name = std::move(name),
+          .operands = {state({n}), vector(n), scalar(DType::f64, 0.05), scalar(DType::f64, 1 - options.beta1),
+                       scalar(DType::f64, 1 - options.beta2), scalar(DType::i32, 1), state({n}),
+                       state({n}, uniform_values(0, 2))},
+          .build = [=](const OperandTensors& in) {
+            adam_update(in[0], in[1], {in[6], in[7], in[2], in[3], in[4], in[5]}, options);
             return Results{};
           }};
 }
@@ -206,6 +218,9 @@ std::vector<OpCase> update_cases() {
       sgd_case("sgd_momentum", 40'009, {.momentum = 0.9, .weight_decay = 0.01}),
       sgd_case("sgd_dampening", 19, {.momentum = 0.9, .dampening = 0.5}),
       sgd_case("sgd_nesterov", 131, {.momentum = 0.9, .weight_decay = 0.01, .nesterov = true}),
+      adam_case("adam", 17, {}),
+      adam_case("adam_decay", 131, {.beta1 = 0.8, .beta2 = 0.95, .epsilon = 1e-3, .weight_decay = 0.1}),
+      adam_case("adamw", 40'009, {.weight_decay = 0.1, .decay = AdamDecay::decoupled}),
       {.name = "finite_check",
        .operands = {scalar(DType::f32, 2.5), scalar(DType::i32, 1, BufferKind::state)},
        .build =

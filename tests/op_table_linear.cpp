@@ -45,7 +45,8 @@ OpCase pool_case(std::string name, const Shape& x, const Pool2dOptions& options,
   return {.name = std::move(name),
           .operands = {image(x, maximum ? distinct_values() : normal_values())},
           .build = [=](const OperandTensors& in) { return Results{pool(in[0], options, {})}; },
-          .gradient_tolerance = x.numel() > 5000 ? 0 : 2e-7};
+          .gradient_tolerance = x.numel() > 5000 ? 0 : 2e-7,
+          .thread_invariant = false};
 }
 
 }  // namespace

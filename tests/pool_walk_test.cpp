@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <random_plan_graph.h>
 #include <swapadvisor/swap/genome.h>
@@ -6,6 +7,7 @@
 #include <swapadvisor/swap/verify.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -42,12 +44,12 @@ struct Walk {
     const InstructionList& list = walker.instructions();
     for (std::size_t k = 0; k < list.entries.size(); ++k) {
       const InstructionList::Entry& entry = list.entries[k];
-      result += k == 0 ? "" : ", ";
-      result += entry.kind == InstructionKind::run       ? "run "
-                : entry.kind == InstructionKind::swap_in ? "in "
-                                                         : "out ";
-      result += std::to_string(entry.target);
-      if (entry.kind != InstructionKind::run) result += "@" + std::to_string(list.offsets_of(k)[0]);
+      if (k > 0) result += ", ";
+      if (entry.kind == InstructionKind::run)
+        fmt::format_to(std::back_inserter(result), "run {}", entry.target);
+      else
+        fmt::format_to(std::back_inserter(result), "{} {}@{}", entry.kind == InstructionKind::swap_in ? "in" : "out",
+                       entry.target, list.offsets_of(k)[0]);
     }
     return result;
   }

@@ -102,7 +102,7 @@ void TaskOptions::add_to(CLI::App& command, bool model_required) {
       ->check(CLI::IsMember(known))
       ->capture_default_str()
       ->group(group);
-  command.add_option("--data", data, "Folder of the data")->group(group);
+  command.add_option("--data", data, "Folder of the data: MNIST's IDX files, CIFAR's binary version")->group(group);
   command.add_option("--batch-size", batch_size, "Samples per step")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 31))
       ->capture_default_str()
@@ -145,18 +145,32 @@ StepOptions TaskOptions::step_options(const Dataset& data_set) const {
 
 void OptimizerCommandOptions::add_to(CLI::App& command) {
   const std::string group = "Optimizer";
-  command.add_option("--optimizer", optimizer.name, "Optimizer: sgd")
-      ->check(CLI::IsMember({"sgd"}))
+  const double below_one = std::nextafter(1.0, 0.0);
+  command.add_option("--optimizer", optimizer.name, "Optimizer: sgd, adam or adamw")
+      ->check(CLI::IsMember({"sgd", "adam", "adamw"}))
       ->capture_default_str()
       ->group(group);
-  const auto number = [&](const std::string& name, double& value, const std::string& help, double most) {
-    command.add_option(name, value, help)->check(finite_range(0, most))->capture_default_str()->group(group);
+  const auto number = [&](const std::string& name, auto& value, const std::string& help, double most) {
+    return command.add_option(name, value, help)->check(finite_range(0, most))->group(group);
   };
-  number("--lr", learning_rate, "Learning rate", 1e30);
-  number("--momentum", optimizer.momentum, "Momentum", std::nextafter(1.0, 0.0));
-  number("--weight-decay", optimizer.weight_decay, "Weight decay", 1e30);
-  command.add_flag("--nesterov", optimizer.nesterov, "Nesterov momentum")->group(group);
-  number("--label-smoothing", label_smoothing, "Label smoothing", 1);
+  number("--lr", learning_rate, "Learning rate [0.1; adam, adamw: 0.001]", 1e30);
+  of_sgd_.push_back(number("--momentum", optimizer.momentum, "sgd: momentum", below_one)->capture_default_str());
+  number("--weight-decay", optimizer.weight_decay,
+         "Weight decay: part of the gradient; adamw: decoupled from it [0; adamw: 0.01]", 1e30);
+  of_sgd_.push_back(command.add_flag("--nesterov", optimizer.nesterov, "sgd: Nesterov momentum")->group(group));
+  of_adam_ = {number("--beta1", optimizer.beta1, "adam, adamw: decay of the gradients' mean", below_one)
+                  ->capture_default_str(),
+              number("--beta2", optimizer.beta2, "adam, adamw: decay of the squared gradients' mean", below_one)
+                  ->capture_default_str(),
+              number("--eps", optimizer.epsilon, "adam, adamw: added to the divisor", 1e30)->capture_default_str()};
+  number("--label-smoothing", label_smoothing, "Label smoothing", 1)->capture_default_str();
+}
+
+void OptimizerCommandOptions::check_usage() const {
+  for (const CLI::Option* option : optimizer.name == "sgd" ? of_adam_ : of_sgd_)
+    if (option->count() > 0)
+      throw CLI::ValidationError(fmt::format("{} is not an option of {}", option->get_name(), optimizer.name));
+  as_usage([&] { check(optimizer); });
 }
 
 void DeviceCommandOptions::add_to(CLI::App& command) {
@@ -199,12 +213,17 @@ void PlanCommandOptions::add_to(CLI::App& command) {
                   default_planner,
               [](const std::string& name) { make_planner(name); })
       ->group(group);
-  command.add_option("--search-seconds", search_seconds, "Search budget in seconds")
+  command.add_option("--search-seconds", search_seconds, "Search budget in seconds; default: 10, if there is none in evaluations")
       ->check(CLI::Range(0.0, 1e9))
       ->group(group);
   command.add_option("--search-evaluations", search_evaluations, "Search budget in evaluations, exact")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 60))
       ->group(group);
+}
+
+double PlanCommandOptions::search_budget_seconds() const {
+  constexpr double default_seconds = 10;
+  return search_seconds > 0 || search_evaluations > 0 ? search_seconds : default_seconds;
 }
 
 std::optional<SizeLimit> PlanCommandOptions::limit() const {
@@ -214,6 +233,22 @@ std::optional<SizeLimit> PlanCommandOptions::limit() const {
 
 std::int64_t PlanCommandOptions::host_bytes() const {
   return host_limit.empty() ? DeviceSpec::unbounded : parse_size(host_limit);
+}
+
+std::function<void(const PlanProgress&)> report_search(ProgressReporter& reporter, double search_seconds,
+                                                       std::int64_t search_evaluations) {
+  return [&reporter, search_seconds, search_evaluations](const PlanProgress& progress) {
+    SearchProgress shown;
+    if (search_seconds > 0) shown.share = progress.seconds / search_seconds;
+    if (search_evaluations > 0)
+      shown.share = std::max(shown.share, static_cast<double>(progress.evaluations) /
+                                              static_cast<double>(search_evaluations));
+    shown.evaluations = progress.evaluations;
+    if (progress.best_iteration_seconds > 0)
+      shown.efficiency = progress.ideal_seconds / progress.best_iteration_seconds;
+    shown.elapsed_seconds = progress.seconds;
+    reporter.update(shown, progress.seconds);
+  };
 }
 
 CLI::Validator finite_range(double low, double high) {

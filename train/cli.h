@@ -6,12 +6,14 @@
 #include <swapadvisor/models/registry.h>
 #include <swapadvisor/swap/planner.h>
 #include <swapadvisor/train/dataset.h>
+#include <swapadvisor/train/progress.h>
 #include <swapadvisor/train/session.h>
 #include <swapadvisor/train/training_graph.h>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -56,9 +58,15 @@ struct TaskOptions {
 struct OptimizerCommandOptions {
   OptimizerOptions optimizer;
   double label_smoothing = 0;
-  double learning_rate = 0.1;
+  std::optional<double> learning_rate;
 
   void add_to(CLI::App& command);
+  /// Wrong numbers, and options of another optimizer than the one chosen, are bad usage.
+  void check_usage() const;
+  double rate() const { return learning_rate.value_or(optimizer.default_learning_rate()); }
+
+ private:
+  std::vector<const CLI::Option*> of_sgd_, of_adam_;
 };
 
 /// Device to run on.
@@ -82,6 +90,7 @@ struct PlanCommandOptions {
   void add_to(CLI::App& command);
   std::optional<SizeLimit> limit() const;
   std::int64_t host_bytes() const;  ///< unbounded when not given
+  double search_budget_seconds() const;  ///< 0: none, because there is one in evaluations
 };
 
 /// Adds `--NAME` with a check: what `validate` throws is bad usage.
@@ -113,6 +122,10 @@ auto as_usage(F f) {
 
 /// Throws `Error` unless files can be made at these paths (empty ones are skipped): before hours of work, not after.
 void check_writable(std::initializer_list<std::string> paths);
+
+/// Shows how a search with that budget is going; `reporter` must outlive the function.
+std::function<void(const PlanProgress&)> report_search(ProgressReporter& reporter, double search_seconds,
+                                                       std::int64_t search_evaluations);
 
 /// A stop token that Ctrl-C triggers; a second Ctrl-C ends the process. Signals are blocked for the whole process,
 /// so it must be made before other threads are.

@@ -27,7 +27,7 @@ void run_eval(const EvalCommand& c) {
   SessionOptions options;
   options.planner = c.plan.planner;
   options.memory_limit = c.plan.limit();
-  options.search_seconds = c.plan.search_seconds;
+  options.search_seconds = c.plan.search_budget_seconds();
   options.search_evaluations = c.plan.search_evaluations;
   Session session(graph, *device, host, cpu_kernels(), options);
   const Evaluation e = evaluate(session, *data, c.task.batch_size);

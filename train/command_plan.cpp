@@ -2,10 +2,12 @@
 #include <swapadvisor/swap/cost_model.h>
 #include <swapadvisor/swap/device_spec.h>
 #include <swapadvisor/swap/plan_file.h>
+#include <swapadvisor/swap/plan_json.h>
 #include <swapadvisor/swap/simulate.h>
 #include <swapadvisor/swap/trace.h>
 #include <swapadvisor/swap/verify.h>
 #include <swapadvisor/train/cli.h>
+#include <swapadvisor/train/progress.h>
 
 #include <filesystem>
 
@@ -36,13 +38,15 @@ void print_prediction(const Program& program, std::int64_t needed) {
              format_bytes(p.swap_out_bytes));
   if (p.recompute_seconds > 0) fmt::print("recomputed         {}\n", format_seconds(p.recompute_seconds));
   if (p.fallback_bytes > 0) fmt::print("fallback           {}\n", format_bytes(p.fallback_bytes));
+  if (program.search.evaluations > 0)
+    fmt::print("search             {} plans in {}\n", program.search.evaluations, format_seconds(program.search.seconds));
 }
 
 /// The model's training graph with seconds from a profile or the device's cost model.
 PlanGraph graph_of_model(const PlanCommand& c) {
   Graph graph(c.task.model);
   const Model model = as_usage([&] { return find_model(c.task.model, c.task.model_options); });
-  as_usage([&] { check(c.optimizer.optimizer); });
+  c.optimizer.check_usage();
   StepOptions step;
   step.batch_size = c.task.batch_size;
   step.mean.assign(static_cast<std::size_t>(model.info.channels), 0.5);
@@ -81,12 +85,15 @@ void run_plan(const PlanCommand& c) {
   request.graph = &graph;
   request.device = device;
   request.seed = c.seed;
-  request.search_seconds = c.plan.search_seconds;
+  request.search_seconds = c.plan.search_budget_seconds();
   request.search_evaluations = c.plan.search_evaluations;
   request.threads = c.threads;
   request.stop = interrupt.token();
   check_writable({c.out, c.trace});
+  std::optional<ProgressReporter> reporter(std::in_place, progress_mode(c.output.quiet));
+  request.progress = report_search(*reporter, request.search_seconds, request.search_evaluations);
   const Program program = make_planner(planner)->plan(request);
+  reporter.reset();
   if (!c.out.empty()) write_plan(c.out, program);
   if (!c.trace.empty()) write_chrome_trace(c.trace, program, spans_of(simulate_timeline(program, 3)));
   if (c.output.json) {

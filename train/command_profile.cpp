@@ -46,9 +46,9 @@ void run_profile(const ProfileCommand& c) {
   StepOptions step = c.task.step_options(*data);
   step.optimizer = c.optimizer.optimizer;
   step.label_smoothing = c.optimizer.label_smoothing;
+  c.optimizer.check_usage();
   Graph graph(model.info.name);
   build_training_graph(graph, model, step);
-  as_usage([&] { check(c.optimizer.optimizer); });
   check_writable({c.out, c.device_out});
   InterruptStop interrupt;
   const auto device = c.device.open();

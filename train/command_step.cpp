@@ -78,7 +78,7 @@ void run_step(const StepCommand& c) {
   model_options.channels = data.image_shape[1];
   model_options.image_size = data.image_shape[2];
   const Model model = as_usage([&] { return find_model(c.task.model, model_options); });
-  as_usage([&] { check(c.optimizer.optimizer); });
+  c.optimizer.check_usage();
   if (model.input_spec(data.image_shape[0], dtype).shape != data.image_shape)
     fail("{}: 'input' has shape {}, but '{}' takes square images", c.inputs, to_string(data.image_shape),
          c.task.model);
@@ -99,16 +99,13 @@ void run_step(const StepCommand& c) {
   options.seed = c.seed;
   options.planner = c.plan.planner;
   options.memory_limit = c.plan.limit();
-  options.search_seconds = c.plan.search_seconds;
+  options.search_seconds = c.plan.search_budget_seconds();
   options.search_evaluations = c.plan.search_evaluations;
   options.profile_repeats = 1;
   Session session(graph, *device, host, cpu_kernels(), options);
-  const std::int64_t number = 0;
-  Session::Inputs inputs{{names::input, data.images},
-                         {names::target, data.targets},
-                         {names::learning_rate, std::as_bytes(std::span(&c.optimizer.learning_rate, 1))}};
-  if (graph.find_buffer(names::step_number) >= 0)
-    inputs[names::step_number] = std::as_bytes(std::span(&number, 1));
+  Session::Inputs inputs{{names::input, data.images}, {names::target, data.targets}};
+  const StepScalars scalars(step.optimizer, 0, c.optimizer.rate());
+  scalars.add_to(inputs, graph);
   const IterationResult result = session.run(inputs);
   session.drain();
   write_results(c.out, graph, result, host);

@@ -23,6 +23,7 @@ struct TrainCommand {
   std::int64_t epochs = 0, steps = 0, warmup = 0;
   std::string schedule = "cosine", last_batch = "drop", augment = "none";
   std::string plan_file, weights, out, log, trace;
+  std::vector<std::string> frozen;
   std::uint64_t seed = 1, planner_seed = 1;
   int loader_threads = 1;
 };
@@ -71,6 +72,7 @@ class Watcher {
 
   void begin() { start_ = now(); }
   void message(const std::string& text) { reporter_.message(text); }
+  ProgressReporter& reporter() { return reporter_; }
 
  private:
   std::int64_t total_, epochs_;
@@ -152,12 +154,18 @@ void run_train(const TrainCommand& c) {
     fail("{}: the training images are {}, the test images {}", c.task.data, to_string(train->image_shape()),
          to_string(test->image_shape()));
   const Model model = c.task.settle(*train);
-  as_usage([&] { check(c.optimizer.optimizer); });
+  c.optimizer.check_usage();
   check_writable({c.out, c.trace});
   TrainerOptions options;
   options.step = c.task.step_options(*train);
   options.step.optimizer = c.optimizer.optimizer;
   options.step.label_smoothing = c.optimizer.label_smoothing;
+  options.step.frozen = c.frozen;
+  if (!c.frozen.empty())
+    as_usage([&] {
+      Graph graph(model.info.name);
+      build_training_graph(graph, model, options.step);
+    });
   options.loader.batch_size = c.task.batch_size;
   options.loader.last_batch = parse_last_batch(c.last_batch);
   options.loader.augmentation = parse_augmentation(c.augment);
@@ -165,7 +173,7 @@ void run_train(const TrainCommand& c) {
   options.loader.threads = c.loader_threads;
   const std::int64_t per_epoch = BatchAssembler(*train, options.loader).steps_per_epoch();
   options.steps = c.steps > 0 ? c.steps : std::max<std::int64_t>(1, c.epochs) * per_epoch;
-  const ScheduleSpan span{c.optimizer.learning_rate, c.warmup, options.steps, per_epoch};
+  const ScheduleSpan span{c.optimizer.rate(), c.warmup, options.steps, per_epoch};
   options.learning_rate = [schedule = parse_schedule(c.schedule), span](std::int64_t step) {
     return learning_rate(schedule, span, step);
   };
@@ -175,10 +183,12 @@ void run_train(const TrainCommand& c) {
   options.session.memory_limit = c.plan.limit();
   options.session.seed = c.seed;
   options.session.planner_seed = c.planner_seed;
-  options.session.search_seconds = c.plan.search_seconds;
+  options.session.search_seconds = c.plan.search_budget_seconds();
   options.session.search_evaluations = c.plan.search_evaluations;
   options.session.trace_iterations = c.trace.empty() ? 0 : 8;
   Watcher watcher(c, options.steps, per_epoch);
+  options.session.plan_progress =
+      report_search(watcher.reporter(), options.session.search_seconds, options.session.search_evaluations);
   const auto device = c.device.open();
   DeviceHostStore host(*device, c.plan.host_bytes());
   options.on_step = [&](const StepMetrics& m) { watcher.step(m, device->arena_bytes()); };
@@ -222,6 +232,11 @@ void add_train_command(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--plan", c->plan_file, "Run this plan v1 file instead of planning");
   command->add_option("--weights", c->weights, "Start from these weights (safetensors)");
+  command
+      ->add_option("--freeze", c->frozen,
+                   "Do not train the parameters of these names or below them, such as conv1,layer1")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   command->add_option("--out", c->out, "Write the trained weights to this file (safetensors)");
   command->add_option("--log", c->log, "Append one JSON object per step to this file");
   command->add_option("--trace", c->trace, "Write the first steps as a Chrome trace (opens in Perfetto)");

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <swapadvisor/train/cifar.h>
 #include <swapadvisor/train/dataset.h>
 #include <swapadvisor/train/mnist.h>
 #include <swapadvisor/train/synthetic.h>
@@ -13,9 +14,16 @@ struct Kind {
   std::unique_ptr<Dataset> (*open)(const std::string& path, Split split, const DatasetOptions& options);
 };
 
+template <Cifar kind>
+std::unique_ptr<Dataset> open_cifar_kind(const std::string& path, Split split, const DatasetOptions&) {
+  return open_cifar(kind, path, split);
+}
+
 constexpr std::array kinds = {
     Kind{"mnist",
          [](const std::string& path, Split split, const DatasetOptions&) { return open_mnist(path, split); }},
+    Kind{"cifar10", open_cifar_kind<Cifar::cifar10>},
+    Kind{"cifar100", open_cifar_kind<Cifar::cifar100>},
     Kind{"synthetic", [](const std::string&, Split split,
                          const DatasetOptions& options) { return make_synthetic(split, options); }},
 };

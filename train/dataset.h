@@ -12,8 +12,10 @@
 
 namespace swapadvisor {
 
+/// The two parts of a data set.
 enum class Split : std::uint8_t { train, test };
 
+/// "train" or "test".
 constexpr std::string_view name_of(Split split) {
   return split == Split::train ? "train" : "test";
 }

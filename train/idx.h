@@ -8,6 +8,7 @@
 
 namespace swapadvisor {
 
+/// The content of an IDX file.
 struct IdxArray {
   std::vector<std::int64_t> dims;   ///< outermost first, each at least 1
   std::vector<std::uint8_t> bytes;  ///< row major

@@ -1,6 +1,7 @@
 // Mini-batches, assembled ahead of the device by worker threads.
 #pragma once
 
+#include <swapadvisor/ops/softmax_cross_entropy.h>
 #include <swapadvisor/train/augment.h>
 #include <swapadvisor/train/dataset.h>
 
@@ -16,9 +17,7 @@
 
 namespace swapadvisor {
 
-/// The label of rows that only fill up a batch; the loss and the metrics skip them.
-inline constexpr std::int32_t ignored_label = -100;
-
+/// A mini-batch on the host.
 struct Batch {
   std::vector<std::uint8_t> images;  ///< N, C, H, W; zeros in padded rows
   std::vector<std::int32_t> labels;  ///< N; `ignored_label` in padded rows
@@ -29,11 +28,13 @@ struct Batch {
   friend bool operator==(const Batch&, const Batch&) = default;
 };
 
+/// What becomes of the samples that do not fill the last batch of an epoch.
 enum class LastBatch : std::uint8_t { drop, pad };
 
 /// "drop" or "pad". Throws `Error` on any other text.
 LastBatch parse_last_batch(std::string_view text);
 
+/// How samples become batches.
 struct LoaderOptions {
   std::int64_t batch_size = 1;
   LastBatch last_batch = LastBatch::drop;

@@ -49,6 +49,22 @@ std::vector<std::string> items(const Progress& progress) {
   return list;
 }
 
+double share_done(const SearchProgress& progress) { return std::clamp(progress.share, 0.0, 1.0); }
+
+std::vector<std::string> items(const SearchProgress& progress) {
+  const double elapsed = progress.elapsed_seconds, share = share_done(progress);
+  std::string efficiency = fmt::format("efficiency {:.1f}%", 100 * progress.efficiency);
+  if (progress.bound > 0) efficiency += fmt::format(" of at most {:.1f}%", 100 * progress.bound);
+  return {efficiency, fmt::format("{} plans", progress.evaluations),
+          fmt::format("{:.0f} plans/s", elapsed > 0 ? static_cast<double>(progress.evaluations) / elapsed : 0),
+          fmt::format("{} elapsed, {} left", format_clock(elapsed),
+                      format_clock(share > 0 ? elapsed * (1 - share) / share : -1))};
+}
+
+std::string head(const SearchProgress& progress) {
+  return fmt::format("planning {:3}%", static_cast<int>(100 * share_done(progress)));
+}
+
 std::string head(const Progress& progress) {
   std::string percent = fmt::format("{:3}%", percent_done(progress));
   if (progress.epochs <= 0) return percent;
@@ -85,11 +101,15 @@ std::string format_clock(double seconds) {
   return fmt::format("{}:{:02}", m, s);
 }
 
-std::string format_progress_plain(const Progress& progress) {
+namespace {
+
+template <class T>
+std::string plain_line(const T& progress) {
   return fmt::format("{}  {}", head(progress), fmt::join(items(progress), "  "));
 }
 
-std::string format_progress(const Progress& progress, int columns) {
+template <class T>
+std::string line_with_bar(const T& progress, int columns) {
   constexpr std::int64_t shortest_bar = 5, longest_bar = 30, brackets = 3;
   const std::string first = head(progress);
   std::vector<std::string> rest = items(progress);
@@ -101,6 +121,13 @@ std::string format_progress(const Progress& progress, int columns) {
   while (rest.size() > 1 && std::ssize(line("")) > columns) rest.pop_back();
   return line("").substr(0, static_cast<std::size_t>(std::max(0, columns)));
 }
+
+}  // namespace
+
+std::string format_progress_plain(const Progress& progress) { return plain_line(progress); }
+std::string format_progress_plain(const SearchProgress& progress) { return plain_line(progress); }
+std::string format_progress(const Progress& progress, int columns) { return line_with_bar(progress, columns); }
+std::string format_progress(const SearchProgress& progress, int columns) { return line_with_bar(progress, columns); }
 
 ProgressMode progress_mode(bool quiet) {
   if (quiet) return ProgressMode::silent;
@@ -120,10 +147,10 @@ ProgressReporter::~ProgressReporter() {
   if (!shown_.empty()) write_("\n");
 }
 
-void ProgressReporter::update(const Progress& progress, double now) {
+template <class T>
+void ProgressReporter::show(const T& progress, bool final, double now) {
   if (mode_ == ProgressMode::silent) return;
   const double interval = mode_ == ProgressMode::redraw ? 0.1 : line_seconds_;
-  const bool final = progress.step >= progress.total_steps;
   if (last_ && now - *last_ < interval && !final) return;
   last_ = now;
   if (mode_ == ProgressMode::lines) return write_(format_progress_plain(progress) + "\n");
@@ -133,6 +160,12 @@ void ProgressReporter::update(const Progress& progress, double now) {
   write_(fmt::format("\r{:<{}}", line, shown_.size()));
   shown_ = std::move(line);
 }
+
+void ProgressReporter::update(const Progress& progress, double now) {
+  show(progress, progress.step >= progress.total_steps, now);
+}
+
+void ProgressReporter::update(const SearchProgress& progress, double now) { show(progress, progress.share >= 1, now); }
 
 void ProgressReporter::erase() {
   if (shown_.empty()) return;

@@ -23,6 +23,15 @@ struct Progress {
   double elapsed_seconds = 0;
 };
 
+/// A planner's search. Times are seconds.
+struct SearchProgress {
+  double share = 0;  ///< of the budget, in [0, 1]
+  std::int64_t evaluations = 0;
+  double efficiency = 0;  ///< of the best plan so far
+  double bound = 0;       ///< highest efficiency that any plan can have; 0: unknown
+  double elapsed_seconds = 0;
+};
+
 /// One line without its end, at most `columns` characters:
 ///   "epoch 1/2  42% [====>     ] 33/78  512 images/s  loss 1.2345  acc 56.1%  device 1.20 GiB  0:12 elapsed,
 ///   0:17 left"
@@ -30,8 +39,12 @@ struct Progress {
 /// right.
 std::string format_progress(const Progress& progress, int columns);
 
+///   "planning  42% [====>     ] efficiency 97.1% of at most 99.7%  12345 plans  4100 plans/s  0:04 elapsed, 0:06 left"
+std::string format_progress(const SearchProgress& progress, int columns);
+
 /// As `format_progress`, without a bar and of any length.
 std::string format_progress_plain(const Progress& progress);
+std::string format_progress_plain(const SearchProgress& progress);
 
 /// "0:12", "1:02:03", "2d 03:04:05"; "?" for what is not finite or negative.
 std::string format_clock(double seconds);
@@ -58,11 +71,14 @@ class ProgressReporter {
 
   /// Shows `progress` if enough time has passed since the last one, or if it is the last step.
   void update(const Progress& progress, double now);
+  void update(const SearchProgress& progress, double now);
   /// A line of its own, above the one that is redrawn. Silent when progress is.
   void message(std::string_view text);
 
  private:
   void erase();
+  template <class T>
+  void show(const T& progress, bool final, double now);
 
   ProgressMode mode_;
   Write write_;

@@ -28,6 +28,7 @@ struct StoredTensor {
   std::int64_t bytes() const { return end - begin; }
 };
 
+/// The free-form entries of a file's header.
 using SafetensorsMetadata = std::map<std::string, std::string>;
 
 /// A file opened for reading. The constructor checks the whole header (lengths, JSON, names, types, shapes,

@@ -13,6 +13,7 @@ namespace swapadvisor {
 ///   `cosine[:M]`        half a cosine from 1 to M (0) times the base rate (Loshchilov and Hutter, SGDR, ICLR
 ///   2017) `linear[:M]`        a line from 1 to M (0) times the base rate
 struct Schedule {
+  /// The curve.
   enum class Kind : std::uint8_t { constant, step, cosine, linear };
 
   Kind kind = Kind::constant;

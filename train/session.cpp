@@ -3,8 +3,34 @@
 #include <swapadvisor/swap/simulate.h>
 #include <swapadvisor/swap/verify.h>
 #include <swapadvisor/train/session.h>
+#include <swapadvisor/train/weights.h>
+
+#include <cstring>
 
 namespace swapadvisor {
+
+namespace {
+
+/// Elements of a dense tensor of any layout, in row-major order.
+void copy_row_major(const TensorSpec& spec, std::span<const std::byte> from, std::span<std::byte> to) {
+  if (spec.is_row_major()) {
+    std::copy(from.begin(), from.end(), to.begin());
+    return;
+  }
+  const auto size = static_cast<std::size_t>(size_of(spec.dtype));
+  const std::int64_t count = spec.numel();
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::int64_t rest = i, at = 0;
+    for (int d = spec.rank() - 1; d >= 0; --d) {
+      at += rest % spec.shape[d] * spec.strides[d];
+      rest /= spec.shape[d];
+    }
+    std::memcpy(to.data() + static_cast<std::size_t>(i) * size,
+                from.data() + static_cast<std::size_t>(at) * size, size);
+  }
+}
+
+}  // namespace
 
 std::vector<const Buffer*> missing_persistent(const Graph& graph, HostStore& host) {
   std::vector<const Buffer*> missing;
@@ -14,7 +40,8 @@ std::vector<const Buffer*> missing_persistent(const Graph& graph, HostStore& hos
 }
 
 void initialize_persistent(const std::vector<const Buffer*>& buffers, HostStore& host, std::uint64_t seed) {
-  for (const Buffer* b : buffers) initialize(host.reserve(b->name, b->spec.bytes()), b->spec, b->init, b->name, seed);
+  for (const Buffer* b : buffers)
+    initialize(host.reserve(b->name, b->spec.bytes()), b->spec, b->init, b->name, seed);
 }
 
 void initialize_persistent(const Graph& graph, HostStore& host, std::uint64_t seed) {
@@ -36,12 +63,42 @@ Session::Session(const Graph& graph, Device& device, HostStore& host, const Kern
   if (!options_.plan_file.empty()) load_plan();  // before the time that measuring takes
   measure();
   plan();
-  executor_ = std::make_unique<Executor>(program_, bind_kernels(graph_, kernels_), device_, host_,
-                                         ExecutorOptions{options_.slot_prefix, {}, options_.trace_iterations});
+  executor_ =
+      std::make_unique<Executor>(program_, bind_kernels(graph_, kernels_), device_, host_,
+                                 ExecutorOptions{options_.slot_prefix, {}, options_.trace_iterations});
+}
+
+Session::Session(const Graph& graph, Runtime& runtime, SessionOptions options)
+    : Session(graph, runtime, std::move(options), missing_persistent(graph, runtime.host())) {}
+
+Session::Session(const Graph& graph, Runtime& runtime, SessionOptions options,
+                 std::vector<const Buffer*> fresh)
+    // Measuring uses the device's memory, so no other session may have data there.
+    : Session(graph, (runtime.activate(nullptr), runtime.device()), runtime.host(), runtime.kernels(), [&] {
+        if (options.slot_prefix.empty()) options.slot_prefix = runtime.next_slot_prefix();
+        return options;
+      }()) {
+  join(runtime);
+  // Values come after planning: a plan that does not fit the host memory is refused with its whole need.
+  initialize_persistent(fresh, runtime.host(), options_.seed);
+}
+
+Session::~Session() {
+  if (!runtime_) return;
+  try {
+    executor_->drain();
+  } catch (...) {  // a kernel's error that `take` reported already, or would have
+  }
+  runtime_->forget(this);
+}
+
+void Session::activate() {
+  if (runtime_) runtime_->activate(this);
 }
 
 void Session::measure() {
-  const ProfileOptions profile{options_.profile_repeats, spec_.memory_bytes, options_.profile_progress, options_.stop};
+  const ProfileOptions profile{options_.profile_repeats, spec_.memory_bytes, options_.profile_progress,
+                               options_.stop};
   profiles_ = options_.op_profiles ? *options_.op_profiles : profile_ops(graph_, kernels_, device_, profile);
   SWAPADVISOR_ASSERT(profiles_.size() == kernels_.size(), "{} profiles for {} ops", profiles_.size(),
                      kernels_.size());
@@ -82,7 +139,8 @@ void Session::plan() {
     program_.graph = plan_graph_;
     program_.device = spec_;
     if (program_.host_bytes > spec_.host_bytes)
-      fail("{}: the plan {}", options_.plan_file, format_need(program_.host_bytes, spec_.host_bytes, "host memory"));
+      fail("{}: the plan {}", options_.plan_file,
+           format_need(program_.host_bytes, spec_.host_bytes, "host memory"));
     const std::int64_t fallback = program_.predicted.fallback_bytes;
     program_.predicted = simulate(program_);
     program_.predicted.fallback_bytes = fallback;
@@ -104,17 +162,98 @@ void Session::plan() {
 
 std::vector<InputData> Session::resolve(const Inputs& inputs) const {
   std::vector<InputData> data;
-  for (const auto& [name, bytes] : inputs) {
+  for (const auto& [name, value] : inputs) {
     const int buffer = graph_.find_buffer(name);
     if (buffer < 0) fail("graph '{}' has no input '{}'", graph_.name(), name);
-    data.push_back({buffer, bytes});
+    const DType expected = graph_.buffers()[static_cast<std::size_t>(buffer)].spec.dtype;
+    if (value.dtype() && *value.dtype() != expected)
+      fail("input '{}' is {}, got {}", name, name_of(expected), name_of(*value.dtype()));
+    data.push_back({buffer, value.bytes()});
   }
   return data;
+}
+
+void Session::submit(const Inputs& inputs) {
+  const std::vector<InputData> data = resolve(inputs);
+  activate();
+  executor_->submit(data);
+}
+
+IterationResult Session::inspect(const Inputs& inputs, const OpVisitor& visit) {
+  const std::vector<InputData> data = resolve(inputs);
+  activate();
+  return executor_->inspect(data, visit);
 }
 
 IterationResult Session::run(const Inputs& inputs) {
   submit(inputs);
   return take();
+}
+
+void Session::step(const Inputs& inputs) {
+  if (executor_->in_flight() > 0)
+    fail("step: {} submitted iterations are not taken yet", executor_->in_flight());
+  Inputs all = inputs;
+  if (graph_.find_buffer("step.number") >= 0) all.try_emplace("step.number", steps_);
+  last_ = run(all);
+  ++steps_;
+}
+
+std::size_t Session::elements(const std::string& name, DType dtype) const {
+  const int id = graph_.find_buffer(name);
+  if (id < 0) fail("graph '{}' has nothing named '{}'", graph_.name(), name);
+  const Buffer& buffer = graph_.buffers()[static_cast<std::size_t>(id)];
+  // As planned: the graph may have got more outputs since.
+  const bool planned = static_cast<std::size_t>(id) < plan_graph_.buffers.size();
+  const BufferKind kind =
+      planned ? plan_graph_.buffers[static_cast<std::size_t>(id)].kind : BufferKind::temporary;
+  if (kind != BufferKind::output && !is_persistent(kind))
+    fail("'{}' is not kept: make it an output of graph '{}' before the session", name, graph_.name());
+  if (kind == BufferKind::output && last_.outputs.empty())
+    fail("output '{}' has no value before the first step", name);
+  if (buffer.spec.dtype != dtype)
+    fail("'{}' is {}, not {}", name, name_of(buffer.spec.dtype), name_of(dtype));
+  return static_cast<std::size_t>(buffer.spec.numel());
+}
+
+void Session::copy_elements(const std::string& name, std::span<std::byte> values) {
+  const auto id = static_cast<std::size_t>(graph_.find_buffer(name));
+  const Buffer& buffer = graph_.buffers()[id];
+  if (is_persistent(buffer.kind)) settle();
+  const std::span<const std::byte> stored =
+      is_persistent(buffer.kind) ? host_.find(name) : std::span<const std::byte>(last_.outputs[id]);
+  SWAPADVISOR_ASSERT(stored.size() == values.size(), "'{}' has {} bytes, not {}", name, stored.size(),
+                     values.size());
+  copy_row_major(buffer.spec, stored, values);
+}
+
+void Session::settle() {
+  if (runtime_) runtime_->activate(nullptr);  // another session may have changed what this one reads
+  drain();
+}
+
+void Session::write(const std::string& name, const InputValue& value) {
+  const int id = graph_.find_buffer(name);
+  if (id < 0 || !is_persistent(graph_.buffers()[static_cast<std::size_t>(id)].kind))
+    fail("graph '{}' has no parameter or state '{}'", graph_.name(), name);
+  const TensorSpec& spec = graph_.buffers()[static_cast<std::size_t>(id)].spec;
+  const std::span<const std::byte> bytes = value.bytes();
+  if ((value.dtype() && *value.dtype() != spec.dtype) ||
+      static_cast<std::int64_t>(bytes.size()) != spec.bytes())
+    fail("'{}' is {}, got {} bytes of {}", name, to_string(spec), bytes.size(),
+         value.dtype() ? name_of(*value.dtype()) : "unknown type");
+  settle();
+  std::copy(bytes.begin(), bytes.end(), host_.find(name).begin());
+}
+
+void Session::save_weights(const std::string& file) {
+  settle();
+  swapadvisor::save_weights(file, graph_, host_);
+}
+
+void Session::load_weights(const std::string& file, std::string_view path) {
+  settle();
+  swapadvisor::load_weights(file, graph_, host_, path);
 }
 
 }  // namespace swapadvisor

@@ -59,10 +59,13 @@ Trainer::Trainer(const Model& model, const Dataset& train, const Dataset* test, 
       options_(std::move(options)),
       graph_(model.info.name),
       evaluation_graph_(model.info.name + "-eval") {
+  if (!options_.learning_rate)
+    options_.learning_rate = [rate = options_.step.optimizer.default_learning_rate()](std::int64_t) { return rate; };
+  const std::string prefix = options_.session.slot_prefix;
   build_training_graph(graph_, model, options_.step);
   // Values come after planning: a plan that does not fit the host memory is refused with its whole need.
   const auto fresh = missing_persistent(graph_, host);
-  options_.session.slot_prefix = "train/";
+  options_.session.slot_prefix = prefix + "train/";
   options_.session.stop = options_.stop;
   training_ = std::make_unique<Session>(graph_, device, host, kernels, options_.session);
   initialize_persistent(fresh, host, options_.loader.seed);
@@ -70,7 +73,7 @@ Trainer::Trainer(const Model& model, const Dataset& train, const Dataset* test, 
   if (test) {
     build_evaluation_graph(evaluation_graph_, model, options_.step);
     SessionOptions eval = options_.session;
-    eval.slot_prefix = "eval/";
+    eval.slot_prefix = prefix + "eval/";
     eval.plan_file.clear();
     eval.op_profiles.reset();
     eval.trace_iterations = 0;
@@ -84,18 +87,26 @@ Trainer::Trainer(const Model& model, const Dataset& train, const Dataset* test, 
   steps_per_epoch_ = BatchAssembler(train, options_.loader).steps_per_epoch();
 }
 
+Trainer::Trainer(const Model& model, const Dataset& train, const Dataset* test, Runtime& runtime, TrainerOptions options)
+    : Trainer(model, train, test, (runtime.activate(nullptr), runtime.device()), runtime.host(), runtime.kernels(),
+              [&] {
+                options.session.slot_prefix = runtime.next_slot_prefix();
+                return std::move(options);
+              }()) {
+  training_->join(runtime);
+  if (evaluation_) evaluation_->join(runtime);
+}
+
 Session::Inputs Trainer::inputs(const Graph& graph, const Batch& batch) {
   Session::Inputs inputs{{names::input, bytes_of_vector(batch.images)}, {names::target, bytes_of_vector(batch.labels)}};
-  if (graph.find_buffer(names::learning_rate) >= 0) inputs[names::learning_rate] = std::as_bytes(std::span(&rate_, 1));
-  if (graph.find_buffer(names::step_number) >= 0) inputs[names::step_number] = std::as_bytes(std::span(&number_, 1));
+  scalars_.add_to(inputs, graph);
   return inputs;
 }
 
 void Trainer::submit(const Batch& batch) {
-  rate_ = options_.learning_rate(batch.step);
-  number_ = batch.step;
+  scalars_ = {options_.step.optimizer, batch.step, options_.learning_rate(batch.step)};
   training_->submit(inputs(graph_, batch));
-  pending_.push_back({batch.step, batch.epoch, 0, 0, batch.valid, rate_, 0});
+  pending_.push_back({batch.step, batch.epoch, 0, 0, batch.valid, scalars_.learning_rate(), 0});
 }
 
 void Trainer::take_step(TrainReport& report) {
@@ -122,8 +133,7 @@ void Trainer::explain_non_finite(std::int64_t step) {
   std::memcpy(flag.data(), &finite, sizeof finite);
   Batch batch;
   BatchAssembler(train_, options_.loader).assemble(step, batch);
-  rate_ = options_.learning_rate(step);
-  number_ = step;
+  scalars_ = {options_.step.optimizer, step, options_.learning_rate(step)};
   std::string culprit;
   training_->inspect(inputs(graph_, batch), [&](std::int32_t op, const KernelArgs& args) {
     const Node& node = graph_.nodes()[static_cast<std::size_t>(op)];
@@ -184,6 +194,7 @@ TrainReport Trainer::run() {
 }
 
 Evaluation Trainer::evaluate() {
+  if (!evaluation_) fail("there is no test set to evaluate '{}' on", graph_.name());
   training_->drain();
   return swapadvisor::evaluate(*evaluation_, *test_, options_.loader.batch_size);
 }

@@ -25,23 +25,26 @@ struct StepMetrics {
   double iteration_seconds = 0;  ///< between the ends of this and the previous step's compute; 0 if there is none
 };
 
+/// Loss and accuracy over a data set.
 struct Evaluation {
   double loss = 0;      ///< mean over all samples
   double accuracy = 0;  ///< in [0, 1]
   std::int64_t samples = 0;
 };
 
+/// A training run.
 struct TrainerOptions {
   StepOptions step;
   LoaderOptions loader;
   SessionOptions session;
   std::int64_t steps = 0;  ///< of the whole run
-  std::function<double(std::int64_t step)> learning_rate;
+  std::function<double(std::int64_t step)> learning_rate;  ///< absent: the optimizer's default, constant
   std::stop_token stop;  ///< ends the run after the step in progress, as if it were the last
   std::function<void(const StepMetrics&)> on_step;
   std::function<void(std::int64_t epoch, const Evaluation&)> on_epoch;
 };
 
+/// What a training run came to.
 struct TrainReport {
   double final_loss = 0;
   std::optional<Evaluation> test;
@@ -63,6 +66,8 @@ class Trainer {
   /// the host store (loaded weights) are kept; others are initialised from the loader's seed.
   Trainer(const Model& model, const Dataset& train, const Dataset* test, Device& device, HostStore& host,
           const KernelSet& kernels, TrainerOptions options);
+  /// The same on a runtime, whose other sessions share the parameters: one that infers in `on_step`, for example.
+  Trainer(const Model& model, const Dataset& train, const Dataset* test, Runtime& runtime, TrainerOptions options);
 
   Session& session() { return *training_; }
   const Graph& graph() const { return graph_; }
@@ -89,8 +94,7 @@ class Trainer {
   Graph graph_, evaluation_graph_;
   std::unique_ptr<Session> training_, evaluation_;
   std::int64_t steps_per_epoch_ = 0;
-  double rate_ = 0;
-  std::int64_t number_ = 0;
+  StepScalars scalars_;  ///< of the step being submitted
   std::vector<StepMetrics> pending_;
   std::vector<double> iteration_seconds_;
   double previous_end_ = -1;

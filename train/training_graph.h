@@ -2,6 +2,7 @@
 #pragma once
 
 #include <swapadvisor/models/registry.h>
+#include <swapadvisor/train/optimizer.h>
 
 #include <cstdint>
 #include <string>
@@ -14,27 +15,23 @@ namespace names {
 inline constexpr const char* input = "input";
 inline constexpr const char* target = "target";
 inline constexpr const char* learning_rate = "step.learning_rate";
+inline constexpr const char* bias_correction1 = "step.bias_correction1";
+inline constexpr const char* bias_correction2 = "step.bias_correction2";
 inline constexpr const char* step_number = "step.number";
 inline constexpr const char* loss = "loss";
 inline constexpr const char* correct = "correct";
+inline constexpr const char* logits = "logits";
 /// Persistent buffers that are not the model's: the finite flag and optimizer states.
 inline constexpr const char* finite = "optimizer/finite";
 inline constexpr const char* momentum_prefix = "optimizer/momentum/";
+inline constexpr const char* exp_avg_prefix = "optimizer/exp_avg/";
+inline constexpr const char* exp_avg_sq_prefix = "optimizer/exp_avg_sq/";
 }  // namespace names
 
 /// True for parameters and states that belong to the model rather than to its training.
 bool is_model_buffer(const Buffer& buffer);
 
-struct OptimizerOptions {
-  std::string name = "sgd";
-  double momentum = 0.9;
-  double weight_decay = 0;
-  bool nesterov = false;
-};
-
-/// Throws `Error` for an unknown optimizer or a number out of range.
-void check(const OptimizerOptions& options);
-
+/// What a training or evaluation step of an image model computes.
 struct StepOptions {
   std::int64_t batch_size = 1;
   DType dtype = DType::f32;
@@ -43,12 +40,24 @@ struct StepOptions {
   std::vector<double> mean, deviation;
   double label_smoothing = 0;
   OptimizerOptions optimizer;
-  bool output_gradients = false;  ///< every gradient becomes an output "grad.NAME"
+  std::vector<std::string> frozen;  ///< scopes whose parameters are not trained, see `Graph::freeze`
+  bool output_gradients = false;    ///< every gradient becomes an output "grad.NAME"
 };
+
+/// Makes a training step of the graph whose forward pass computes `loss` (one f32 or f64 element): backward pass for
+/// the parameters that are not frozen, deferred updates, and the optimizer. `loss` becomes output "loss". Inputs it
+/// adds, all f64 scalars: "step.learning_rate", for Adam also bias corrections (`StepScalars` has the values). A loss
+/// that is not finite changes no parameter or state, in that step and all later ones. `output_gradients`: every
+/// gradient becomes an output "grad.NAME". Throws `Error` when there is nothing to train, and as `gradients` and
+/// `check` do.
+void minimize(Tensor loss, const OptimizerOptions& optimizer, bool output_gradients = false);
 
 /// Forward, loss, backward, deferred updates and optimizer in `graph`. Inputs `input` (NCHW), `target` (i32 [N]),
 /// `step.*`; outputs `loss` (mean over the valid rows), `correct` (i64).
 void build_training_graph(Graph& graph, const Model& model, const StepOptions& options);
+
+/// Forward pass with running statistics, without labels. Input `input`; output `logits` [N, classes].
+void build_inference_graph(Graph& graph, const Model& model, const StepOptions& options);
 
 /// Forward pass with running statistics. Inputs `input`, `target`; outputs `loss`, `correct`.
 void build_evaluation_graph(Graph& graph, const Model& model, const StepOptions& options);

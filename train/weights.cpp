@@ -4,24 +4,29 @@
 
 namespace swapadvisor {
 
-void save_weights(const std::string& path, const Graph& graph, HostStore& host) {
+void save_weights(const std::string& file, const Graph& graph, HostStore& host) {
   std::vector<StoredTensor> tensors;
   for (const Buffer& buffer : graph.buffers())
     if (is_model_buffer(buffer)) tensors.push_back({buffer.name, stored_type(buffer.spec.dtype), buffer.spec.shape});
-  SafetensorsWriter writer(path, std::move(tensors));
+  SafetensorsWriter writer(file, std::move(tensors));
   for (const StoredTensor& tensor : writer.tensors()) writer.write(tensor.name, host.find(tensor.name));
   writer.commit();
 }
 
-void load_weights(const std::string& path, const Graph& graph, HostStore& host) {
-  const SafetensorsFile file(path);
+void load_weights(const std::string& file_name, const Graph& graph, HostStore& host, std::string_view path) {
+  const SafetensorsFile file(file_name);
+  std::vector<const Buffer*> buffers;
+  for (const Buffer& buffer : graph.buffers())
+    if (is_model_buffer(buffer) && in_scope(buffer.name, path)) buffers.push_back(&buffer);
+  if (buffers.empty() && !path.empty())
+    fail("model '{}' has no parameter '{}' to load, and none below it", graph.name(), path);
   std::string mismatches;
   int count = 0;
   const auto complain = [&](const std::string& text) {
     if (++count <= 10) mismatches += (count > 1 ? "; " : "") + text;
   };
-  for (const Buffer& buffer : graph.buffers()) {
-    if (!is_model_buffer(buffer)) continue;
+  for (const Buffer* b : buffers) {
+    const Buffer& buffer = *b;
     const StoredTensor* tensor = file.find(buffer.name);
     if (!tensor) complain(fmt::format("'{}' is missing", buffer.name));
     else if (tensor->shape != buffer.spec.shape)
@@ -32,20 +37,16 @@ void load_weights(const std::string& path, const Graph& graph, HostStore& host) 
                            name_of(buffer.spec.dtype)));
   }
   if (count > 10) mismatches += fmt::format("; and {} more", count - 10);
-  if (count > 0) fail("{}: the weights do not fit model '{}': {}", path, graph.name(), mismatches);
+  if (count > 0) fail("{}: the weights do not fit model '{}': {}", file_name, graph.name(), mismatches);
   // A value that does not fit is found while converting: convert all before the first is stored.
   std::vector<std::vector<std::byte>> values;
-  for (const Buffer& buffer : graph.buffers()) {
-    if (!is_model_buffer(buffer)) continue;
-    values.emplace_back(static_cast<std::size_t>(buffer.spec.bytes()));
-    file.read_as(*file.find(buffer.name), buffer.spec.dtype, values.back());
+  for (const Buffer* buffer : buffers) {
+    values.emplace_back(static_cast<std::size_t>(buffer->spec.bytes()));
+    file.read_as(*file.find(buffer->name), buffer->spec.dtype, values.back());
   }
-  std::size_t next = 0;
-  for (const Buffer& buffer : graph.buffers()) {
-    if (!is_model_buffer(buffer)) continue;
-    const auto slot = host.reserve(buffer.name, buffer.spec.bytes());
-    std::copy(values[next].begin(), values[next].end(), slot.begin());
-    ++next;
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    const auto slot = host.reserve(buffers[i]->name, buffers[i]->spec.bytes());
+    std::copy(values[i].begin(), values[i].end(), slot.begin());
   }
 }
 

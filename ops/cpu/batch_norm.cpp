@@ -2,6 +2,7 @@
 // double over blocks that depend on the shape only, so results do not depend on the number of threads.
 #include <swapadvisor/core/parallel.h>
 #include <swapadvisor/ops/batch_norm.h>
+#include <swapadvisor/ops/cpu/batch_norm_loops.h>
 #include <swapadvisor/ops/cpu/register.h>
 #include <swapadvisor/ops/cpu/vector.h>
 
@@ -43,185 +44,14 @@ struct Workspace {
   }
   double* block(std::int64_t b) const { return sums + 2 * b * width; }
   T* coefficient(int i) const { return values + i * width; }
+  BatchNormCoefficients<T> rows() const {
+    return {width, {coefficient(0), coefficient(1), coefficient(2), coefficient(3)}};
+  }
 
   std::int64_t width;
   double* sums;
   T* values;
 };
-
-template <class T>
-struct Terms {
-  T first, second;
-};
-
-/// Adds term(i, i mod width) for i in [0, count) to first[i mod width], second[i mod width]. Four rows are
-/// summed in T before they join the sums in double.
-template <class T, class Term>
-SWAPADVISOR_INLINE void sum_rows(std::int64_t count, std::int64_t width, double* __restrict first,
-                                 double* __restrict second, Term term) {
-  std::int64_t i = 0;
-  for (; i + 4 * width <= count; i += 4 * width) {
-    SWAPADVISOR_VECTORISE
-    for (std::int64_t c = 0; c < width; ++c) {
-      const Terms<T> t0 = term(i + c, c), t1 = term(i + width + c, c), t2 = term(i + 2 * width + c, c),
-                     t3 = term(i + 3 * width + c, c);
-      first[c] += (t0.first + t1.first) + (t2.first + t3.first);
-      second[c] += (t0.second + t1.second) + (t2.second + t3.second);
-    }
-  }
-  for (; i < count; i += width) {
-    const std::int64_t n = std::min(width, count - i);
-    SWAPADVISOR_VECTORISE
-    for (std::int64_t c = 0; c < n; ++c) {
-      const Terms<T> t = term(i + c, c);
-      first[c] += t.first;
-      second[c] += t.second;
-    }
-  }
-}
-
-/// Adds term(i) for i in [0, count) to lanes i mod `reduction_lanes`.
-template <class T, class Term>
-SWAPADVISOR_INLINE void sum_plane(std::int64_t count, double* __restrict first, double* __restrict second,
-                                  Term term) {
-  constexpr std::int64_t lanes = reduction_lanes;
-  std::int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    SWAPADVISOR_VECTORISE
-    for (std::int64_t l = 0; l < lanes; ++l) {
-      const Terms<T> t = term(i + l);
-      first[l] += t.first;
-      second[l] += t.second;
-    }
-  }
-  for (std::int64_t l = 0; i < count; ++i, ++l) {
-    const Terms<T> t = term(i);
-    first[l] += t.first;
-    second[l] += t.second;
-  }
-}
-
-/// The terms of the forward pass: x − shift and its square.
-template <class T>
-SWAPADVISOR_INLINE auto deviation_terms(const T* x, const T* shift) {
-  return [x, shift](std::int64_t i, std::int64_t c) {
-    const T d = x[i] - shift[c];
-    return Terms<T>{d, d * d};
-  };
-}
-
-/// The terms of the backward pass: dy and dy·(x − mean).
-template <class T>
-SWAPADVISOR_INLINE auto gradient_terms(const T* dy, const T* x, const T* mean) {
-  return [dy, x, mean](std::int64_t i, std::int64_t c) {
-    const T g = dy[i];
-    return Terms<T>{g, g * (x[i] - mean[c])};
-  };
-}
-
-SWAPADVISOR_MULTIVERSION void sum_deviations(const float* x, const float* shift, std::int64_t count,
-                                             std::int64_t width, double* first, double* second) {
-  sum_rows<float>(count, width, first, second, deviation_terms(x, shift));
-}
-void sum_deviations(const double* x, const double* shift, std::int64_t count, std::int64_t width,
-                    double* first, double* second) {
-  sum_rows<double>(count, width, first, second, deviation_terms(x, shift));
-}
-
-SWAPADVISOR_MULTIVERSION void sum_gradients(const float* dy, const float* x, const float* mean,
-                                            std::int64_t count, std::int64_t width, double* first,
-                                            double* second) {
-  sum_rows<float>(count, width, first, second, gradient_terms(dy, x, mean));
-}
-void sum_gradients(const double* dy, const double* x, const double* mean, std::int64_t count,
-                   std::int64_t width, double* first, double* second) {
-  sum_rows<double>(count, width, first, second, gradient_terms(dy, x, mean));
-}
-
-SWAPADVISOR_MULTIVERSION void sum_plane_deviations(const float* x, float shift, std::int64_t count,
-                                                   double* first, double* second) {
-  sum_plane<float>(count, first, second, [=](std::int64_t i) { return deviation_terms(x, &shift)(i, 0); });
-}
-void sum_plane_deviations(const double* x, double shift, std::int64_t count, double* first, double* second) {
-  sum_plane<double>(count, first, second, [=](std::int64_t i) { return deviation_terms(x, &shift)(i, 0); });
-}
-
-SWAPADVISOR_MULTIVERSION void sum_plane_gradients(const float* dy, const float* x, float mean,
-                                                  std::int64_t count, double* first, double* second) {
-  sum_plane<float>(count, first, second, [=](std::int64_t i) { return gradient_terms(dy, x, &mean)(i, 0); });
-}
-void sum_plane_gradients(const double* dy, const double* x, double mean, std::int64_t count, double* first,
-                         double* second) {
-  sum_plane<double>(count, first, second, [=](std::int64_t i) { return gradient_terms(dy, x, &mean)(i, 0); });
-}
-
-/// y = (x − mean)·scale + shift; `step` 1 takes coefficients per element, 0 one for all.
-template <int step, class T>
-SWAPADVISOR_INLINE void normalise_loop(const T* x, const T* mean, const T* scale, const T* shift, T* y,
-                                       std::int64_t n) {
-  SWAPADVISOR_VECTORISE
-  for (std::int64_t i = 0; i < n; ++i) y[i] = (x[i] - mean[i * step]) * scale[i * step] + shift[i * step];
-}
-
-/// dx = (dy − mean_dy − (x − mean)·slope)·scale.
-template <int step, class T>
-SWAPADVISOR_INLINE void backward_loop(const T* dy, const T* x, const T* mean, const T* mean_dy,
-                                      const T* slope, const T* scale, T* dx, std::int64_t n) {
-  SWAPADVISOR_VECTORISE
-  for (std::int64_t i = 0; i < n; ++i) {
-    const std::int64_t c = i * step;
-    dx[i] = (dy[i] - mean_dy[c] - (x[i] - mean[c]) * slope[c]) * scale[c];
-  }
-}
-
-template <class T>
-SWAPADVISOR_INLINE void normalise_rows_loop(const T* x, const Workspace<T>& w, T* y, std::int64_t n) {
-  for (std::int64_t i = 0; i < n; i += w.width)
-    normalise_loop<1>(x + i, w.coefficient(0), w.coefficient(1), w.coefficient(2), y + i,
-                      std::min(w.width, n - i));
-}
-
-template <class T>
-SWAPADVISOR_INLINE void backward_rows_loop(const T* dy, const T* x, const Workspace<T>& w, T* dx,
-                                           std::int64_t n) {
-  for (std::int64_t i = 0; i < n; i += w.width)
-    backward_loop<1>(dy + i, x + i, w.coefficient(0), w.coefficient(1), w.coefficient(2), w.coefficient(3),
-                     dx + i, std::min(w.width, n - i));
-}
-
-SWAPADVISOR_MULTIVERSION void normalise_rows(const float* x, const Workspace<float>& w, float* y,
-                                             std::int64_t n) {
-  normalise_rows_loop(x, w, y, n);
-}
-void normalise_rows(const double* x, const Workspace<double>& w, double* y, std::int64_t n) {
-  normalise_rows_loop(x, w, y, n);
-}
-
-SWAPADVISOR_MULTIVERSION void backward_rows(const float* dy, const float* x, const Workspace<float>& w,
-                                            float* dx, std::int64_t n) {
-  backward_rows_loop(dy, x, w, dx, n);
-}
-void backward_rows(const double* dy, const double* x, const Workspace<double>& w, double* dx,
-                   std::int64_t n) {
-  backward_rows_loop(dy, x, w, dx, n);
-}
-
-SWAPADVISOR_MULTIVERSION void normalise_plane(const float* x, float mean, float scale, float shift, float* y,
-                                              std::int64_t n) {
-  normalise_loop<0>(x, &mean, &scale, &shift, y, n);
-}
-void normalise_plane(const double* x, double mean, double scale, double shift, double* y, std::int64_t n) {
-  normalise_loop<0>(x, &mean, &scale, &shift, y, n);
-}
-
-SWAPADVISOR_MULTIVERSION void backward_plane(const float* dy, const float* x, float mean, float mean_dy,
-                                             float slope, float scale, float* dx, std::int64_t n) {
-  backward_loop<0>(dy, x, &mean, &mean_dy, &slope, &scale, dx, n);
-}
-void backward_plane(const double* dy, const double* x, double mean, double mean_dy, double slope,
-                    double scale, double* dx, std::int64_t n) {
-  backward_loop<0>(dy, x, &mean, &mean_dy, &slope, &scale, dx, n);
-}
 
 /// Sums of both terms per channel, into the first `channels` entries of block 0. `rows(begin, count, first,
 /// second)` and `plane(begin, channel, first, second)` add the terms of elements from `begin` on.
@@ -285,7 +115,8 @@ template <class T>
 void normalise(const Geometry& g, const Workspace<T>& w, const T* x, T* y) {
   for (int i = 0; i < 3; ++i) repeat(g, w.coefficient(i));
   for_all(
-      g, [&](std::int64_t begin, std::int64_t count) { normalise_rows(x + begin, w, y + begin, count); },
+      g,
+      [&](std::int64_t begin, std::int64_t count) { normalise_rows(x + begin, w.rows(), y + begin, count); },
       [&](std::int64_t begin, std::int64_t c) {
         normalise_plane(x + begin, w.coefficient(0)[c], w.coefficient(1)[c], w.coefficient(2)[c], y + begin,
                         g.inner);
@@ -365,7 +196,10 @@ void backward(const Geometry& g, const KernelArgs& args) {
   }
   for (T* coefficient : {mean_dy, slope, scale}) repeat(g, coefficient);
   for_all(
-      g, [&](std::int64_t begin, std::int64_t n) { backward_rows(dy + begin, x + begin, w, dx + begin, n); },
+      g,
+      [&](std::int64_t begin, std::int64_t n) {
+        backward_rows(dy + begin, x + begin, w.rows(), dx + begin, n);
+      },
       [&](std::int64_t begin, std::int64_t c) {
         backward_plane(dy + begin, x + begin, mean[c], mean_dy[c], slope[c], scale[c], dx + begin, g.inner);
       });

@@ -10,6 +10,7 @@ KernelSet portable_kernels() {
   add_softmax_kernels(set);
   add_dropout_kernels(set);
   add_update_kernels(set);
+  add_adam_kernels(set);
   add_image_kernels(set);
   add_conv_kernels(set);
   add_pool_kernels(set);

@@ -2,6 +2,7 @@
 #include <swapadvisor/ops/cpu/conv2d_onednn.h>
 #include <swapadvisor/ops/cpu/matmul.h>
 #include <swapadvisor/ops/cpu/onednn.h>
+#include <swapadvisor/ops/cpu/pool2d_onednn.h>
 #include <swapadvisor/ops/cpu/register.h>
 
 namespace swapadvisor {
@@ -21,6 +22,7 @@ void add_onednn_kernels(KernelSet& set) {
   KernelSet portable;
   add_conv_kernels(portable);
   add_matmul_kernels(portable);
+  add_pool_kernels(portable);
   const auto add = [&](const char* type, std::unique_ptr<Kernel> (*prepare)(const KernelRequest&)) {
     set.add(type, [portable, prepare](const KernelRequest& r) {
       return r.inputs[0].dtype == DType::f32 ? prepare(r) : portable.prepare(r);
@@ -30,6 +32,11 @@ void add_onednn_kernels(KernelSet& set) {
   add("conv2d_backward_data", onednn_conv2d);
   add("conv2d_backward_weight", onednn_conv2d);
   add("matmul", onednn_matmul);
+  for (const char* type : {"max_pool2d", "max_pool2d_backward", "avg_pool2d", "avg_pool2d_backward"})
+    set.add(type, [portable](const KernelRequest& r) {
+      auto kernel = portable.prepare(r);
+      return r.inputs[0].dtype == DType::f32 ? onednn_pool2d(r, std::move(kernel)) : std::move(kernel);
+    });
 }
 
 }  // namespace swapadvisor

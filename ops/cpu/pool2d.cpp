@@ -117,32 +117,6 @@ SWAPADVISOR_MULTIVERSION void max_rows(const Pool& p, const T* x, T* y, std::uin
 }
 
 template <class T>
-SWAPADVISOR_MULTIVERSION void max_backward_rows(const Pool& p, const T* dy, const std::uint8_t* index, T* dx,
-                                                std::int64_t first, std::int64_t last) {
-  for (std::int64_t row = first; row < last; ++row) {
-    const std::int64_t image = row / p.h.size, ih = row % p.h.size;
-    const Interval rows = p.h.windows(ih);
-    for (std::int64_t iw = 0; iw < p.w.size; ++iw) {
-      const Interval cols = p.w.windows(iw);
-      T* sum = p.input(dx, image, ih, iw);
-      std::fill_n(sum, p.channels, T(0));
-      for (std::int64_t oh = rows.begin; oh < rows.end; ++oh) {
-        for (std::int64_t ow = cols.begin; ow < cols.end; ++ow) {
-          const auto tap = static_cast<std::uint8_t>(p.h.tap(ih, oh) * p.w.kernel + p.w.tap(iw, ow));
-          const T* gradient = p.output(dy, image, oh, ow);
-          const std::uint8_t* where = p.output(index, image, oh, ow);
-          SWAPADVISOR_VECTORISE
-          for (std::int64_t c = 0; c < p.channels; ++c) {
-            const T g = gradient[c];
-            sum[c] += where[c] == tap ? g : T(0);
-          }
-        }
-      }
-    }
-  }
-}
-
-template <class T>
 SWAPADVISOR_MULTIVERSION void average_rows(const Pool& p, const T* x, T* y, std::int64_t first,
                                            std::int64_t last) {
   for (std::int64_t row = first; row < last; ++row) {
@@ -165,9 +139,45 @@ SWAPADVISOR_MULTIVERSION void average_rows(const Pool& p, const T* x, T* y, std:
   }
 }
 
+/// One pixel of x as seen by one window.
+struct Sight {
+  std::int64_t image, oh, ow, ih, iw;
+};
+
+/// Gradients that windows give a pixel of x, added to its channels.
 template <class T>
-SWAPADVISOR_MULTIVERSION void average_backward_rows(const Pool& p, const T* dy, T* dx, std::int64_t first,
-                                                    std::int64_t last) {
+struct MaxGradient {
+  const T* dy;
+  const std::uint8_t* index;
+
+  SWAPADVISOR_INLINE void add(const Pool& p, const Sight& s, T* sum) const {
+    const auto tap = static_cast<std::uint8_t>(p.h.tap(s.ih, s.oh) * p.w.kernel + p.w.tap(s.iw, s.ow));
+    const T* gradient = p.output(dy, s.image, s.oh, s.ow);
+    const std::uint8_t* where = p.output(index, s.image, s.oh, s.ow);
+    SWAPADVISOR_VECTORISE
+    for (std::int64_t c = 0; c < p.channels; ++c) {
+      const T g = gradient[c];
+      sum[c] += where[c] == tap ? g : T(0);
+    }
+  }
+};
+
+template <class T>
+struct AverageGradient {
+  const T* dy;
+
+  SWAPADVISOR_INLINE void add(const Pool& p, const Sight& s, T* sum) const {
+    const T* gradient = p.output(dy, s.image, s.oh, s.ow);
+    const T divisor = static_cast<T>(p.divisor(s.oh, s.ow));
+    SWAPADVISOR_VECTORISE
+    for (std::int64_t c = 0; c < p.channels; ++c) sum[c] += gradient[c] / divisor;
+  }
+};
+
+/// Rows [first, last) of dx.
+template <class T, class Gradient>
+SWAPADVISOR_MULTIVERSION void gather_rows(const Pool& p, const Gradient& gradient, T* dx, std::int64_t first,
+                                          std::int64_t last) {
   for (std::int64_t row = first; row < last; ++row) {
     const std::int64_t image = row / p.h.size, ih = row % p.h.size;
     const Interval rows = p.h.windows(ih);
@@ -175,14 +185,8 @@ SWAPADVISOR_MULTIVERSION void average_backward_rows(const Pool& p, const T* dy, 
       const Interval cols = p.w.windows(iw);
       T* sum = p.input(dx, image, ih, iw);
       std::fill_n(sum, p.channels, T(0));
-      for (std::int64_t oh = rows.begin; oh < rows.end; ++oh) {
-        for (std::int64_t ow = cols.begin; ow < cols.end; ++ow) {
-          const T* gradient = p.output(dy, image, oh, ow);
-          const T divisor = static_cast<T>(p.divisor(oh, ow));
-          SWAPADVISOR_VECTORISE
-          for (std::int64_t c = 0; c < p.channels; ++c) sum[c] += gradient[c] / divisor;
-        }
-      }
+      for (std::int64_t oh = rows.begin; oh < rows.end; ++oh)
+        for (std::int64_t ow = cols.begin; ow < cols.end; ++ow) gradient.add(p, {image, oh, ow, ih, iw}, sum);
     }
   }
 }
@@ -211,7 +215,7 @@ void add_pool_kernels(KernelSet& set) {
     return visit_floating(r.inputs[0].dtype, [p]<class T>() {
       return make_kernel([p](const KernelArgs& args) {
         parallel_for(p.images * p.h.size, row_grain(p, p.w.size), [&](std::int64_t b, std::int64_t e) {
-          max_backward_rows(p, args.in<T>(0), args.in<std::uint8_t>(1), args.out<T>(0), b, e);
+          gather_rows(p, MaxGradient<T>{args.in<T>(0), args.in<std::uint8_t>(1)}, args.out<T>(0), b, e);
         });
       });
     });
@@ -231,7 +235,7 @@ void add_pool_kernels(KernelSet& set) {
     return visit_floating(r.inputs[0].dtype, [p]<class T>() {
       return make_kernel([p](const KernelArgs& args) {
         parallel_for(p.images * p.h.size, row_grain(p, p.w.size), [&](std::int64_t b, std::int64_t e) {
-          average_backward_rows(p, args.in<T>(0), args.out<T>(0), b, e);
+          gather_rows(p, AverageGradient<T>{args.in<T>(0)}, args.out<T>(0), b, e);
         });
       });
     });

@@ -28,10 +28,12 @@ void add_softmax_kernels(KernelSet& set);
 void add_dropout_kernels(KernelSet& set);
 /// sgd, bn_running_update, finite_check.
 void add_update_kernels(KernelSet& set);
+/// adam.
+void add_adam_kernels(KernelSet& set);
 /// image_to_float.
 void add_image_kernels(KernelSet& set);
 
-/// float32 convolutions and matmul on oneDNN; what they do not take goes to the kernels above. Only where
+/// float32 convolutions, pooling and matmul on oneDNN; what they do not take goes to the kernels above. Only where
 /// SWAPADVISOR_ONEDNN is defined.
 void add_onednn_kernels(KernelSet& set);
 
