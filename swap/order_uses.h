@@ -16,10 +16,14 @@ class OrderUses {
  public:
   static constexpr std::int32_t never = std::numeric_limits<std::int32_t>::max();
 
-  /// An operand's place in the order.
+  /// An operand, and its place in the order.
   struct Use {
-    std::int32_t next = 0;  ///< step of the next use; `op count` + first use when it wraps; `never`
-    bool dies = false;      ///< the value is not needed afterwards
+    std::int32_t buffer = 0;
+    std::int32_t next = 0;   ///< step of the next use; `op count` + first use when it wraps; `never`
+    bool read = false;
+    bool write = false;
+    bool dies = false;       ///< the value is not needed afterwards
+    bool completes = false;  ///< the last write of an output
   };
   /// Buffers of an op that works in place: `taker` gets the address of `donor`, which dies; -1 for none.
   struct Pair {
@@ -30,7 +34,10 @@ class OrderUses {
   void find(const OpTable& table, std::span<const std::int32_t> order);
 
   /// One per operand of the op at `step`, in the order of `OpTable::operands`.
-  const Use* uses(std::int32_t step) const { return uses_.data() + begin_[static_cast<std::size_t>(step)]; }
+  std::span<const Use> uses(std::int32_t step) const {
+    const auto s = static_cast<std::size_t>(step);
+    return {uses_.data() + begin_[s], static_cast<std::size_t>(begin_[s + 1] - begin_[s])};
+  }
   /// Step of a buffer's first use; `never` when no op uses it.
   std::int32_t first_use(std::int32_t buffer) const { return next_seen_[static_cast<std::size_t>(buffer)]; }
   /// Step of a buffer's last write; -1 when no op writes it.

@@ -69,13 +69,13 @@ inline void PoolWalker::occupy(std::int32_t o, std::int32_t b) {
   key(o) = -1;
 }
 
-// Belady's choice: the object whose buffer is used next the latest; the first of equals. `none` if all are
-// operands.
-inline std::int32_t PoolWalker::victim(const Class& c) const {
+// Belady's choice: the object whose buffer is used next the latest; the first of equals. `none` if all hold operands of
+// this step, whose next use is now.
+inline std::int32_t PoolWalker::victim(const Class& c, std::int32_t step) const {
   std::int32_t furthest = -1;
   for (std::int32_t o = c.begin; o < c.end; ++o)
     furthest = std::max(furthest, keys_[static_cast<std::size_t>(o)]);
-  if (furthest < 0) return none;
+  if (furthest <= step) return none;
   std::int32_t o = c.begin;
   while (keys_[static_cast<std::size_t>(o)] != furthest) ++o;
   return o;
@@ -85,7 +85,7 @@ inline std::int32_t PoolWalker::victim(const Class& c) const {
 // swap-in gets its home or the object that has been free the longest, so that it can start early; a run the
 // latest.
 template <bool timed>
-inline std::int32_t PoolWalker::take(std::int32_t first_class, std::int32_t home, bool longest_free) {
+inline std::int32_t PoolWalker::take(std::int32_t first_class, std::int32_t home, bool longest_free, std::int32_t step) {
   if (home != none && object(home).buffer == none) {
     unlink(home);
     object(home).buffer = workspace;
@@ -98,7 +98,7 @@ inline std::int32_t PoolWalker::take(std::int32_t first_class, std::int32_t home
       object(free).buffer = workspace;
       return free;
     }
-    const std::int32_t o = victim(classes_[c]);
+    const std::int32_t o = victim(classes_[c], step);
     if (o == none) continue;
     evict<timed>(o);
     object(o).buffer = workspace;
@@ -167,42 +167,34 @@ inline std::int32_t PoolWalker::demand_of(std::int32_t step, std::int32_t operan
 // False when some operand finds no object in its class or a larger one.
 template <bool timed>
 inline bool PoolWalker::choose_objects(std::int32_t step) {
-  const std::int32_t op = order_[static_cast<std::size_t>(step)];
-  const auto operands = table_->operands(op);
   const std::int32_t taker = uses_.pair(step).taker;
   chosen_.clear();
   const auto choose = [&](std::int32_t operand, std::int32_t size, std::int32_t home, bool longest_free) {
-    const std::int32_t o = take<timed>(size_class_[static_cast<std::size_t>(size)], home, longest_free);
+    const std::int32_t o = take<timed>(size_class_[static_cast<std::size_t>(size)], home, longest_free, step);
     if (o != none) chosen_.push_back({operand, o});
     return o != none;
   };
-  for (std::size_t k = 0; k < operands.size(); ++k) {
-    const std::int32_t b = operands[k].buffer;
+  const auto uses = uses_.uses(step);
+  for (std::size_t k = 0; k < uses.size(); ++k) {
+    const std::int32_t b = uses[k].buffer;
     if (buffer(b).object != none || b == taker) continue;
-    if (!choose(static_cast<std::int32_t>(k), demand_->size_of_buffer(b), buffer(b).home, operands[k].read))
-      return false;
+    if (!choose(static_cast<std::int32_t>(k), demand_->size_of_buffer(b), buffer(b).home, uses[k].read)) return false;
   }
-  const std::int32_t workspace_size = demand_->size_of_workspace(op);
+  const std::int32_t workspace_size = demand_->size_of_workspace(order_[static_cast<std::size_t>(step)]);
   return workspace_size < 0 || choose(workspace, workspace_size, none, false);
 }
 
 template <bool timed>
 inline void PoolWalker::run_step(std::int32_t step) {
-  const std::int32_t op = order_[static_cast<std::size_t>(step)];
-  const auto operands = table_->operands(op);
+  const auto uses = uses_.uses(step);
   const OrderUses::Pair pair = uses_.pair(step);
-  for (const OpTable::Operand& operand : operands)
-    if (const std::int32_t o = buffer(operand.buffer).object; o != none) {
-      key(o) = -1;
-      if constexpr (timed) touch(o, step);
-    }
   if (!choose_objects<timed>(step)) pack<timed>(step);
   RunNeeds needs;
   for (const Chosen& chosen : chosen_) {
     const bool is_workspace = chosen.operand == workspace;
-    if (!is_workspace) occupy(chosen.object, operands[static_cast<std::size_t>(chosen.operand)].buffer);
-    if (!is_workspace && operands[static_cast<std::size_t>(chosen.operand)].read) {
-      swap_in<timed>(operands[static_cast<std::size_t>(chosen.operand)].buffer, chosen.object);
+    if (!is_workspace) occupy(chosen.object, uses[static_cast<std::size_t>(chosen.operand)].buffer);
+    if (!is_workspace && uses[static_cast<std::size_t>(chosen.operand)].read) {
+      swap_in<timed>(uses[static_cast<std::size_t>(chosen.operand)].buffer, chosen.object);
       if constexpr (timed) needs.in = static_cast<std::int32_t>(swap_ins_.size());
       continue;
     }
@@ -260,35 +252,31 @@ void PoolWalker::pack(std::int32_t step) {
   }
 }
 
+void PoolWalker::list_objects(std::int32_t step) {
+  const OrderUses::Pair pair = uses_.pair(step);
+  run_objects_begin_.push_back(static_cast<std::int32_t>(run_objects_.size()));
+  for (std::int32_t b : table_->slots(order_[static_cast<std::size_t>(step)]))
+    run_objects_.push_back(buffer(b == pair.donor && buffer(b).object == none ? pair.taker : b).object);
+  if (workspace_object_ != none) run_objects_.push_back(workspace_object_);
+}
+
 template <bool timed>
 inline void PoolWalker::finish_run(std::int32_t step) {
-  const std::int32_t op = order_[static_cast<std::size_t>(step)];
-  const auto operands = table_->operands(op);
-  const OrderUses::Use* use = uses_.uses(step);
-  const OrderUses::Pair pair = uses_.pair(step);
-  if (listing_) {
-    run_objects_begin_.push_back(static_cast<std::int32_t>(run_objects_.size()));
-    for (std::int32_t b : table_->slots(op))
-      run_objects_.push_back(buffer(b == pair.donor && buffer(b).object == none ? pair.taker : b).object);
-    if (workspace_object_ != none) run_objects_.push_back(workspace_object_);
-  }
-  for (const OpTable::Operand& operand : operands) {
-    const OrderUses::Use u = *use++;
-    Buffer& b = buffer(operand.buffer);
+  if (listing_) list_objects(step);
+  for (const OrderUses::Use& use : uses_.uses(step)) {
+    Buffer& b = buffer(use.buffer);
     const std::int32_t o = b.object;
     b.last_access = step;
     if (o == none) continue;  // its object went to the taker
+    if constexpr (timed) touch(o, step);
     object(o).since = step;
-    if (operand.write) {
-      b.dirty = true;
-      if (table_->kind(operand.buffer) == BufferKind::output && uses_.last_write(operand.buffer) == step)
-        swap_out<timed>(operand.buffer, o, step);
-    }
-    if (u.dies) {
+    b.dirty |= use.write;
+    if (use.completes) swap_out<timed>(use.buffer, o, step);
+    if (use.dies) {
       b.object = none;
       release(o);
     } else {
-      key(o) = u.next;
+      key(o) = use.next;
     }
   }
   if (workspace_object_ != none) {

@@ -111,7 +111,7 @@ class PoolWalker {
   template <bool timed>
   void pack(std::int32_t step);
   template <bool timed>
-  std::int32_t take(std::int32_t first_class, std::int32_t home, bool longest_free);
+  std::int32_t take(std::int32_t first_class, std::int32_t home, bool longest_free, std::int32_t step);
   template <bool timed>
   void evict(std::int32_t object);
   template <bool timed>
@@ -122,7 +122,8 @@ class PoolWalker {
   void occupy(std::int32_t object, std::int32_t buffer);
   void release(std::int32_t object);
   void unlink(std::int32_t object);
-  std::int32_t victim(const Class& c) const;
+  std::int32_t victim(const Class& c, std::int32_t step) const;
+  void list_objects(std::int32_t step);
   std::int32_t demand_of(std::int32_t step, std::int32_t operand) const;
   void close();
   void sort_swap_outs();
