@@ -48,6 +48,11 @@ std::vector<std::int32_t> count_alive(const PlanGraph& graph, const PoolDemand& 
   return most;
 }
 
+DeviceSpec without_latency(DeviceSpec device) {
+  device.copy_latency_seconds = 0;
+  return device;
+}
+
 // Which sizes are classes in the first population: all, or groups of sizes within a factor.
 std::vector<bool> grouped_classes(const PoolDemand& demand, double factor) {
   std::vector<bool> is_class(demand.size_count(), false);
@@ -72,6 +77,28 @@ SearchProblem::SearchProblem(const PlanRequest& plan_request)
       natural_orders{given_order(*plan_request.graph), depth_first_order(dependencies),
                      breadth_first_order(dependencies)},
       ideal_seconds(total_seconds(*plan_request.graph)) {}
+
+PoolEvaluator::PoolEvaluator(const SearchProblem& problem)
+    : walker_(problem.table, problem.demand),
+      simulator_(problem.request->device),
+      quick_simulator_(without_latency(problem.request->device)),
+      in_overhead_(problem.request->device.copy_latency_seconds * problem.request->device.h2d_bytes_per_second),
+      out_overhead_(problem.request->device.copy_latency_seconds * problem.request->device.d2h_bytes_per_second),
+      mutation_(problem.dependencies) {}
+
+double PoolEvaluator::evaluate(const Genome& genome) {
+  walker_.set_overhead(0, 0);
+  walker_.set_order(genome.order);
+  walker_.walk(genome.pool);
+  return simulator_.iteration_seconds(walker_.queues());
+}
+
+double PoolEvaluator::estimate(const Genome& genome) {
+  walker_.set_overhead(in_overhead_, out_overhead_);
+  walker_.set_order(genome.order);
+  walker_.walk(genome.pool);
+  return quick_simulator_.quick_iteration_seconds(walker_.queues());
+}
 
 GeneticSearch::GeneticSearch(const SearchProblem& problem, const GeneticOptions& options)
     : problem_(&problem), options_(options) {

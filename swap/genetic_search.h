@@ -36,29 +36,19 @@ struct SearchProblem {
 /// Plans and times candidates. One per thread.
 class PoolEvaluator {
  public:
-  explicit PoolEvaluator(const SearchProblem& problem)
-      : walker_(problem.table, problem.demand),
-        simulator_(problem.request->device),
-        mutation_(problem.dependencies) {}
+  explicit PoolEvaluator(const SearchProblem& problem);
 
   /// Simulated seconds of one iteration.
-  double evaluate(const Genome& genome) {
-    walker_.set_order(genome.order);
-    walker_.walk(genome.pool);
-    return simulator_.iteration_seconds(walker_.queues());
-  }
-  /// The same from fewer iterations.
-  double estimate(const Genome& genome) {
-    walker_.set_order(genome.order);
-    walker_.walk(genome.pool);
-    return simulator_.quick_iteration_seconds(walker_.queues());
-  }
+  double evaluate(const Genome& genome);
+  /// The same from three iterations, with latency counted as bytes.
+  double estimate(const Genome& genome);
   PoolWalker& walker() { return walker_; }
   OrderMutation& mutation() { return mutation_; }
 
  private:
   PoolWalker walker_;
-  Simulator simulator_;
+  Simulator simulator_, quick_simulator_;
+  double in_overhead_, out_overhead_;
   OrderMutation mutation_;
 };
 

@@ -59,8 +59,8 @@ SizeClassPool PoolOperators::make(std::vector<bool> is_class, double spread, Dra
     for (std::int32_t size : demand_->profile()) is_class[index(size)] = true;
     build();
   }
-  map_to_existing_classes(pool);
   share_out(pool, spread, draws);
+  map_to_existing_classes(pool);  // a class whose share is less than an object joins the next larger one
   fill(pool, draws);
   return pool;
 }

@@ -38,6 +38,13 @@ class PoolWalker {
   /// `listing`: keep what `instructions` and `run_objects` need.
   void walk(const SizeClassPool& pool, bool listing = false);
 
+  /// Bytes that `queues` adds to each copy: latency as bytes at full speed, so that a simulator without latency has half
+  /// as many events.
+  void set_overhead(double in_bytes, double out_bytes) {
+    in_overhead_ = in_bytes;
+    out_overhead_ = out_bytes;
+  }
+
   /// The last walk for the simulator, with exactly the waits that correctness asks for.
   const StreamQueues& queues() const { return queues_; }
   /// The same as an instruction list, of a walk with `listing`. Valid until the next walk.
@@ -168,6 +175,7 @@ class PoolWalker {
   std::int32_t in_step_ = -1;  // the last swap-in is listed after this step
   std::int32_t workspace_object_ = none;
   bool listing_ = false;
+  double in_overhead_ = 0, out_overhead_ = 0;
   StreamQueues queues_;
   InstructionList list_;
   std::vector<Resident> residents_;

@@ -112,6 +112,18 @@ TEST(PoolOperators, ResultsHoldEveryOpWithinTheLimit) {
   }
 }
 
+// Each wanted size becomes a class though no op asks for more than one object of the largest.
+TEST(PoolOperators, EveryWantedClassGetsItsShare) {
+  PlanGraph graph;
+  for (int b = 0; b < 12; ++b) graph.buffers.push_back({"b", (b % 3 + 1) * 256, BufferKind::output});
+  for (std::int32_t b = 0; b < 12; ++b) graph.ops.push_back({"op", "op", {}, {b}, 0, 1, false, false});
+  const PoolDemand demand(graph);
+  Draws draws({1, 0, 0});
+  const SizeClassPool pool = PoolOperators(demand, {4, 4, 4}, 12 * 256).make({true, true, true}, 1, draws);
+  EXPECT_EQ(pool.count, (Ops{2, 2, 2}));
+  EXPECT_EQ(pool.class_of, (Ops{0, 1, 2}));
+}
+
 // Sizes 1 and 2 units with 4 and 2 buffers alive at most; at 8 units all fit, and no object is idle.
 TEST(PoolOperators, MemoryIsSharedOutByNeed) {
   PlanGraph graph;
