@@ -36,7 +36,8 @@ struct WalkPolicy {
 };
 
 struct WalkRequest {
-  std::span<const std::int32_t> order;  ///< every op once, dependencies kept
+  /// The op runs: every op once, dependencies kept; recomputable ops may run again where their inputs are as they were.
+  std::span<const std::int32_t> order;
   std::span<const Resident> start;      ///< on the device when the iteration begins
   /// End with what `start` says: swap in again what was evicted, swap out what is dirty besides. Without it
   /// the walk ends with whatever is resident then, and is no complete iteration.

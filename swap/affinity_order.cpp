@@ -1,0 +1,109 @@
+#include <swapadvisor/swap/affinity_order.h>
+
+#include <algorithm>
+#include <limits>
+#include <list>
+
+namespace swapadvisor {
+namespace {
+
+/// The ready ops, and what is on the device.
+class Greedy {
+ public:
+  Greedy(const OpTable& table, const Dependencies& dependencies, std::int64_t capacity, const AffinityWeights& weights)
+      : table_(table),
+        dependencies_(dependencies),
+        capacity_(capacity),
+        weights_(weights),
+        missing_(dependencies.predecessor_counts().begin(), dependencies.predecessor_counts().end()),
+        uses_left_(table.buffer_count(), 0),
+        resident_(table.buffer_count(), 0),
+        place_(table.buffer_count()) {
+    for (std::size_t op = 0; op < table.op_count(); ++op) {
+      for (const OpTable::Operand& operand : table.operands(static_cast<std::int32_t>(op)))
+        ++uses_left_[static_cast<std::size_t>(operand.buffer)];
+      if (missing_[op] == 0) ready_.push_back(static_cast<std::int32_t>(op));
+    }
+  }
+
+  std::vector<std::int32_t> run() {
+    std::vector<std::int32_t> order;
+    while (!ready_.empty()) {
+      const std::int32_t op = take_cheapest();
+      order.push_back(op);
+      touch_operands(op);
+      for (std::int32_t after : dependencies_.successors(op))
+        if (--missing_[static_cast<std::size_t>(after)] == 0) ready_.push_back(after);
+    }
+    return order;
+  }
+
+ private:
+  double cost(std::int32_t op) const {
+    std::int64_t missing = 0, growth = 0;
+    for (const OpTable::Operand& operand : table_.operands(op)) {
+      const auto b = static_cast<std::size_t>(operand.buffer);
+      const std::int64_t bytes = table_.bytes(operand.buffer);
+      if (resident_[b] == 0) (operand.read ? missing : growth) += bytes;
+      if (uses_left_[b] == 1 && !table_.persistent(operand.buffer)) growth -= bytes;
+    }
+    return weights_.missing * static_cast<double>(missing) + weights_.growth * static_cast<double>(growth);
+  }
+
+  std::int32_t take_cheapest() {
+    std::size_t best = 0;
+    double best_cost = std::numeric_limits<double>::infinity();
+    for (std::size_t k = 0; k < ready_.size(); ++k) {
+      const double c = cost(ready_[k]);
+      if (c > best_cost || (c == best_cost && ready_[k] > ready_[best])) continue;
+      best = k;
+      best_cost = c;
+    }
+    const std::int32_t op = ready_[best];
+    ready_[best] = ready_.back();
+    ready_.pop_back();
+    return op;
+  }
+
+  void touch_operands(std::int32_t op) {
+    for (const OpTable::Operand& operand : table_.operands(op)) {
+      const auto b = static_cast<std::size_t>(operand.buffer);
+      if (resident_[b] != 0)
+        recent_.erase(place_[b]);
+      else
+        used_ += table_.bytes(operand.buffer);
+      resident_[b] = 1;
+      place_[b] = recent_.insert(recent_.end(), operand.buffer);
+    }
+    for (const OpTable::Operand& operand : table_.operands(op))
+      if (--uses_left_[static_cast<std::size_t>(operand.buffer)] == 0 && !table_.persistent(operand.buffer))
+        drop(operand.buffer);
+    while (used_ > capacity_ && !recent_.empty()) drop(recent_.front());
+  }
+
+  void drop(std::int32_t buffer) {
+    const auto b = static_cast<std::size_t>(buffer);
+    if (resident_[b] == 0) return;
+    recent_.erase(place_[b]);
+    resident_[b] = 0;
+    used_ -= table_.bytes(buffer);
+  }
+
+  const OpTable& table_;
+  const Dependencies& dependencies_;
+  std::int64_t capacity_, used_ = 0;
+  AffinityWeights weights_;
+  std::vector<std::int32_t> missing_, uses_left_, ready_;
+  std::vector<std::uint8_t> resident_;
+  std::list<std::int32_t> recent_;  // the least recently used first
+  std::vector<std::list<std::int32_t>::iterator> place_;
+};
+
+}  // namespace
+
+std::vector<std::int32_t> affinity_order(const OpTable& table, const Dependencies& dependencies, std::int64_t capacity,
+                                         const AffinityWeights& weights) {
+  return Greedy(table, dependencies, capacity, weights).run();
+}
+
+}  // namespace swapadvisor

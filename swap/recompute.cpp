@@ -1,0 +1,194 @@
+#include <swapadvisor/core/error.h>
+#include <swapadvisor/swap/recompute.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace swapadvisor {
+namespace {
+
+constexpr std::int32_t source = 0, sink = 1;
+
+std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
+
+}  // namespace
+
+RecomputeChoice::RecomputeChoice(const OpTable& table, std::span<const std::int32_t> order)
+    : table_(&table), position_(table.op_count(), -1), writer_(table.buffer_count(), -1) {
+  for (std::size_t s = 0; s < order.size(); ++s) position_[index(order[s])] = static_cast<std::int32_t>(s);
+  find_turn(order);
+  find_eligible(order);
+  if (any_eligible_) build_cut();
+}
+
+void RecomputeChoice::find_turn(std::span<const std::int32_t> order) {
+  std::vector<std::int32_t> last(table_->buffer_count(), -1);
+  for (std::size_t s = 0; s < order.size(); ++s)
+    for (const OpTable::Operand& operand : table_->operands(order[s]))
+      last[index(operand.buffer)] = static_cast<std::int32_t>(s);
+  std::vector<std::uint8_t> alive(table_->buffer_count(), 0);
+  std::int64_t bytes = 0, most = -1;
+  for (std::size_t s = 0; s < order.size(); ++s) {
+    for (const OpTable::Operand& operand : table_->operands(order[s])) {
+      if (table_->kind(operand.buffer) != BufferKind::temporary) continue;
+      std::uint8_t& is_alive = alive[index(operand.buffer)];
+      if (is_alive == 0) bytes += table_->bytes(operand.buffer);
+      is_alive = 1;
+      if (last[index(operand.buffer)] == static_cast<std::int32_t>(s)) bytes -= table_->bytes(operand.buffer);
+    }
+    if (bytes > most) {
+      most = bytes;
+      turn_ = static_cast<std::int32_t>(s) + 1;
+    }
+  }
+}
+
+void RecomputeChoice::find_eligible(std::span<const std::int32_t> order) {
+  constexpr std::int32_t several = -2;
+  crosses_.assign(table_->buffer_count(), 0);
+  for (std::int32_t op : order)
+    for (const OpTable::Operand& operand : table_->operands(op)) {
+      if (operand.write && table_->kind(operand.buffer) == BufferKind::temporary) {
+        std::int32_t& writer = writer_[index(operand.buffer)];
+        writer = writer == -1 && !operand.read ? op : several;
+      }
+      if (operand.read && position_[index(op)] >= turn_) crosses_[index(operand.buffer)] = 1;
+    }
+  for (std::int32_t& writer : writer_) writer = std::max(writer, -1);
+  eligible_.assign(table_->op_count(), 0);
+  for (std::int32_t op : order) {
+    if (position_[index(op)] >= turn_ || !table_->graph().ops[index(op)].recomputable) continue;
+    bool fits = true;
+    for (const OpTable::Operand& operand : table_->operands(op))
+      fits = fits && (!operand.write || writer_[index(operand.buffer)] == op);
+    eligible_[index(op)] = fits ? 1 : 0;
+    any_eligible_ = any_eligible_ || fits;
+  }
+}
+
+// Nodes: of an op that may run again, "runs again"; of a value, "is needed behind the turn". True is the source's side.
+//   needed by an op behind the turn:            source → value, infinite
+//   an op that runs again needs its inputs:     op → input, infinite
+//   needed, yet not made again, so kept:        value → writer (or sink), its bytes' price
+//   runs again:                                 op → sink, its seconds
+void RecomputeChoice::build_cut() {
+  std::int32_t nodes = 2;
+  op_node_.assign(table_->op_count(), -1);
+  std::vector<std::int32_t> value_node(table_->buffer_count(), -1);
+  for (std::size_t op = 0; op < eligible_.size(); ++op)
+    if (eligible_[op] != 0) op_node_[op] = nodes++;
+  const auto crosses_turn = [&](std::int32_t b) {
+    const std::int32_t writer = writer_[index(b)];
+    return writer >= 0 && position_[index(writer)] < turn_;
+  };
+  for (std::size_t b = 0; b < value_node.size(); ++b)
+    if (crosses_turn(static_cast<std::int32_t>(b))) value_node[b] = nodes++;
+  cut_ = MinCut(nodes);
+  lowest_price_ = std::numeric_limits<double>::infinity();
+  for (std::size_t b = 0; b < value_node.size(); ++b) {
+    if (value_node[b] < 0) continue;
+    const std::int32_t writer = writer_[b];
+    const std::int32_t made = op_node_[index(writer)];
+    const auto bytes = static_cast<double>(table_->bytes(static_cast<std::int32_t>(b)));
+    const double place = static_cast<double>(position_[index(writer)]) / std::max(1, turn_);
+    kept_.push_back({cut_.add_edge(value_node[b], made < 0 ? sink : made, 0), bytes, place});
+    if (crosses_[b] != 0) cut_.add_edge(source, value_node[b], MinCut::infinite);
+    if (made < 0) continue;
+    const double price = std::max(table_->graph().ops[index(writer)].seconds, 1e-12) / bytes;
+    lowest_price_ = std::min(lowest_price_, price);
+    highest_price_ = std::max(highest_price_, price);
+  }
+  for (std::size_t op = 0; op < eligible_.size(); ++op) {
+    if (op_node_[op] < 0) continue;
+    cut_.add_edge(op_node_[op], sink, std::max(table_->graph().ops[op].seconds, 1e-12));
+    for (const OpTable::Operand& operand : table_->operands(static_cast<std::int32_t>(op)))
+      if (operand.read && value_node[index(operand.buffer)] >= 0)
+        cut_.add_edge(op_node_[op], value_node[index(operand.buffer)], MinCut::infinite);
+  }
+}
+
+void RecomputeChoice::choose(double seconds_per_byte, double tilt, std::vector<std::uint8_t>& again) {
+  again.assign(table_->op_count(), 0);
+  if (!any_eligible_) return;
+  for (const Kept& kept : kept_)
+    cut_.set_capacity(kept.edge, kept.bytes * seconds_per_byte * (1 + tilt * kept.place));
+  cut_.solve(source, sink);
+  for (std::size_t op = 0; op < again.size(); ++op)
+    again[op] = op_node_[op] >= 0 && cut_.on_source_side(op_node_[op]) ? 1 : 0;
+}
+
+namespace {
+
+/// Builds a run sequence, op by op.
+class Sequence {
+ public:
+  Sequence(const OpTable& table, std::span<const std::uint8_t> again, std::vector<std::int32_t>& runs)
+      : table_(table), runs_(runs), to_do_(again.begin(), again.end()), writer_(table.buffer_count(), -1),
+        value_at_run_(table.op_count()) {}
+
+  void run(std::int32_t op) {
+    for (const OpTable::Operand& operand : table_.operands(op)) {
+      if (operand.read && to_do_[index(op)] != 0) value_at_run_[index(op)].push_back(writer_[index(operand.buffer)]);
+      if (operand.write) writer_[index(operand.buffer)] = op;
+    }
+    runs_.push_back(op);
+  }
+
+  // Runs again what `op` reads and what has not been made again yet, with all that takes.
+  void make_inputs(std::int32_t op) {
+    stack_.assign(1, {op, 0});
+    while (!stack_.empty()) {
+      Frame& frame = stack_.back();
+      const auto operands = table_.operands(frame.op);
+      std::int32_t wanted = -1;
+      for (; frame.operand < operands.size() && wanted < 0; ++frame.operand) {
+        const OpTable::Operand& operand = operands[frame.operand];
+        if (!operand.read) continue;
+        const std::int32_t writer = writer_[index(operand.buffer)];
+        if (writer >= 0 && to_do_[index(writer)] != 0) wanted = writer;
+      }
+      if (wanted >= 0) {
+        // Not to be found wanting twice on one path; without it the sequence stays right, the value is then kept.
+        to_do_[index(wanted)] = 0;
+        if (finds_its_inputs(wanted)) stack_.push_back({wanted, 0});
+        continue;
+      }
+      if (stack_.size() > 1) runs_.push_back(frame.op);
+      stack_.pop_back();
+    }
+  }
+
+ private:
+  struct Frame {
+    std::int32_t op = 0;
+    std::size_t operand = 0;
+  };
+
+  bool finds_its_inputs(std::int32_t op) const {
+    std::size_t k = 0;
+    for (const OpTable::Operand& operand : table_.operands(op))
+      if (operand.read && writer_[index(operand.buffer)] != value_at_run_[index(op)][k++]) return false;
+    return true;
+  }
+
+  const OpTable& table_;
+  std::vector<std::int32_t>& runs_;
+  std::vector<std::uint8_t> to_do_;
+  std::vector<std::int32_t> writer_;                      // of each buffer's present value
+  std::vector<std::vector<std::int32_t>> value_at_run_;  // writers of an op's inputs when it ran first
+  std::vector<Frame> stack_;
+};
+
+}  // namespace
+
+void run_sequence(const OpTable& table, std::span<const std::int32_t> order, std::int32_t turn,
+                  std::span<const std::uint8_t> again, std::vector<std::int32_t>& runs) {
+  runs.clear();
+  Sequence sequence(table, again, runs);
+  for (std::size_t s = 0; s < order.size(); ++s) {
+    if (static_cast<std::int32_t>(s) >= turn) sequence.make_inputs(order[s]);
+    sequence.run(order[s]);
+  }
+}
+
+}  // namespace swapadvisor

@@ -1,0 +1,63 @@
+// Recompute: which values are dropped after the forward pass and made again, and the op runs that follow from it.
+#pragma once
+
+#include <swapadvisor/swap/min_cut.h>
+#include <swapadvisor/swap/op_table.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace swapadvisor {
+
+/// What choosing has to know of an order. The turn is the boundary between two ops across which the most bytes of
+/// temporaries are alive: in training, the end of the forward pass.
+class RecomputeChoice {
+ public:
+  /// `table` must outlive it. `order`: every op once, dependencies kept.
+  RecomputeChoice(const OpTable& table, std::span<const std::int32_t> order);
+
+  /// Whether an op may run again behind the turn: it is recomputable, and its outputs are temporaries that no other op
+  /// writes.
+  bool eligible(std::int32_t op) const { return eligible_[static_cast<std::size_t>(op)] != 0; }
+  std::int32_t turn() const { return turn_; }
+  bool any_eligible() const { return any_eligible_; }
+
+  /// The ops to run again when a byte that is kept across the turn costs `seconds_per_byte`, `tilt` times as much more
+  /// for the last value before the turn as for the first (a value that is needed again soon leaves little time for its
+  /// copies). Each value is kept or made again; an op that runs again needs its inputs, kept or made again: a minimum cut.
+  /// Ops whose outputs would be made again although nobody needs them are not in it.
+  void choose(double seconds_per_byte, double tilt, std::vector<std::uint8_t>& again);
+
+  /// Smallest and largest price per byte at which anything changes, roughly: what a sweep should cover.
+  double lowest_price() const { return lowest_price_; }
+  double highest_price() const { return highest_price_; }
+
+ private:
+  void find_turn(std::span<const std::int32_t> order);
+  void find_eligible(std::span<const std::int32_t> order);
+  void build_cut();
+
+  const OpTable* table_;
+  std::vector<std::int32_t> position_;  // of ops in the order
+  std::vector<std::int32_t> writer_;    // of temporaries with one writer; else −1
+  std::vector<std::uint8_t> eligible_, crosses_;
+  std::int32_t turn_ = 0;
+  bool any_eligible_ = false;
+  double lowest_price_ = 0, highest_price_ = 0;
+
+  struct Kept {
+    std::int32_t edge = 0;
+    double bytes = 0, place = 0;  // place: 0 for the first op, 1 at the turn
+  };
+  MinCut cut_{2};
+  std::vector<Kept> kept_;
+  std::vector<std::int32_t> op_node_;
+};
+
+/// The op runs of an order with `again` ops run a second time: each right before its first reader behind the turn. Ops
+/// that would no longer find their inputs as they were are left out. `again` is per op.
+void run_sequence(const OpTable& table, std::span<const std::int32_t> order, std::int32_t turn,
+                  std::span<const std::uint8_t> again, std::vector<std::int32_t>& runs);
+
+}  // namespace swapadvisor
