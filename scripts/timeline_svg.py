@@ -99,7 +99,7 @@ def draw_memory(out, plan, boxes, start, end, y):
     scale = WIDTH / (end - start)
     for first, last, offset, buffer in stays_of(plan, boxes):
         first, last = max(first, start), min(last, end)
-        if last <= first:
+        if last - first < 1e-3:  # microseconds: rounding at the ends of the iteration
             continue
         b = plan["graph"]["buffers"][buffer]
         x, width = LEFT + (first - start) * scale, max((last - first) * scale, 0.2)

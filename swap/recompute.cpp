@@ -2,6 +2,7 @@
 #include <swapadvisor/swap/recompute.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace swapadvisor {
@@ -111,7 +112,7 @@ void RecomputeChoice::choose(double seconds_per_byte, double tilt, std::vector<s
   again.assign(table_->op_count(), 0);
   if (!any_eligible_) return;
   for (const Kept& kept : kept_)
-    cut_.set_capacity(kept.edge, kept.bytes * seconds_per_byte * (1 + tilt * kept.place));
+    cut_.set_capacity(kept.edge, kept.bytes * seconds_per_byte * std::exp(tilt * (kept.place - 0.5)));
   cut_.solve(source, sink);
   for (std::size_t op = 0; op < again.size(); ++op)
     again[op] = op_node_[op] >= 0 && cut_.on_source_side(op_node_[op]) ? 1 : 0;

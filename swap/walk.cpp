@@ -148,8 +148,9 @@ inline void Walker::touch_segment(std::int32_t buffer, std::int32_t next, double
   segment.since = s.last_access;
   segment.since_seconds = since_seconds;
   segment.dirty_seconds = s.dirty ? end_of(s.last_write) : -1;
-  arena_.set_eviction(index, copy_seconds(bytes, h2d_) + (s.dirty ? copy_seconds(bytes, d2h_) : 0),
-                      ideal_start_[static_cast<std::size_t>(next)]);
+  double evict = copy_seconds(bytes, h2d_) + (s.dirty ? copy_seconds(bytes, d2h_) : 0);
+  if (!bias_.empty()) evict *= static_cast<double>(bias_[static_cast<std::size_t>(buffer)]);
+  arena_.set_eviction(index, evict, ideal_start_[static_cast<std::size_t>(next)]);
 }
 
 void Walker::swap_out(std::int32_t buffer, std::int32_t step) {
@@ -352,6 +353,7 @@ void Walker::finish_run(std::int32_t step, double start) {
 
 void Walker::walk(const WalkRequest& request) {
   prepare(request);
+  bias_ = request.bias;
   load_start();
   for (const Resident& resident : request.start) {
     if (fixed(resident.buffer) || uses_.first_use(resident.buffer) == OrderUses::never) continue;

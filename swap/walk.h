@@ -43,6 +43,7 @@ struct WalkRequest {
   /// the walk ends with whatever is resident then, and is no complete iteration.
   bool close = true;
   WalkPolicy policy;
+  std::span<const float> bias{};  ///< by buffer: so many times as dear is its eviction; empty: 1 for all
 };
 
 /// Walks one graph on one device, again and again; keeps its scratch memory. One per thread.
@@ -136,6 +137,7 @@ class Walker {
   std::int64_t limit_;
   double h2d_, d2h_, latency_;
   WalkPolicy policy_;
+  std::span<const float> bias_;  // of the walk in progress
 
   std::vector<std::int32_t> order_;
   OrderUses uses_;
