@@ -1,5 +1,6 @@
 #include <swapadvisor/core/error.h>
 #include <swapadvisor/swap/demand.h>
+#include <swapadvisor/swap/joint_planner.h>
 #include <swapadvisor/swap/none.h>
 #include <swapadvisor/swap/planner.h>
 #include <swapadvisor/swap/swapadvisor_planner.h>
@@ -13,6 +14,7 @@ std::vector<std::unique_ptr<Planner>> all_planners() {
   planners.push_back(std::make_unique<LruPlanner>());
   planners.push_back(std::make_unique<BeladyPlanner>());
   planners.push_back(std::make_unique<SwapAdvisorPlanner>());
+  planners.push_back(std::make_unique<JointPlanner>());
   return planners;
 }
 

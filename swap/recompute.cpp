@@ -14,34 +14,36 @@ std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 
-RecomputeChoice::RecomputeChoice(const OpTable& table, std::span<const std::int32_t> order)
-    : table_(&table), position_(table.op_count(), -1), writer_(table.buffer_count(), -1) {
-  for (std::size_t s = 0; s < order.size(); ++s) position_[index(order[s])] = static_cast<std::int32_t>(s);
-  find_turn(order);
-  find_eligible(order);
-  if (any_eligible_) build_cut();
-}
-
-void RecomputeChoice::find_turn(std::span<const std::int32_t> order) {
-  std::vector<std::int32_t> last(table_->buffer_count(), -1);
+std::int32_t find_turn(const OpTable& table, std::span<const std::int32_t> order) {
+  std::vector<std::int32_t> last(table.buffer_count(), -1);
   for (std::size_t s = 0; s < order.size(); ++s)
-    for (const OpTable::Operand& operand : table_->operands(order[s]))
+    for (const OpTable::Operand& operand : table.operands(order[s]))
       last[index(operand.buffer)] = static_cast<std::int32_t>(s);
-  std::vector<std::uint8_t> alive(table_->buffer_count(), 0);
+  std::vector<std::uint8_t> alive(table.buffer_count(), 0);
   std::int64_t bytes = 0, most = -1;
+  std::int32_t turn = 0;
   for (std::size_t s = 0; s < order.size(); ++s) {
-    for (const OpTable::Operand& operand : table_->operands(order[s])) {
-      if (table_->kind(operand.buffer) != BufferKind::temporary) continue;
+    for (const OpTable::Operand& operand : table.operands(order[s])) {
+      if (table.kind(operand.buffer) != BufferKind::temporary) continue;
       std::uint8_t& is_alive = alive[index(operand.buffer)];
-      if (is_alive == 0) bytes += table_->bytes(operand.buffer);
+      if (is_alive == 0) bytes += table.bytes(operand.buffer);
       is_alive = 1;
-      if (last[index(operand.buffer)] == static_cast<std::int32_t>(s)) bytes -= table_->bytes(operand.buffer);
+      if (last[index(operand.buffer)] == static_cast<std::int32_t>(s)) bytes -= table.bytes(operand.buffer);
     }
     if (bytes > most) {
       most = bytes;
-      turn_ = static_cast<std::int32_t>(s) + 1;
+      turn = static_cast<std::int32_t>(s) + 1;
     }
   }
+  return turn;
+}
+
+RecomputeChoice::RecomputeChoice(const OpTable& table, std::span<const std::int32_t> order)
+    : table_(&table), position_(table.op_count(), -1), writer_(table.buffer_count(), -1) {
+  for (std::size_t s = 0; s < order.size(); ++s) position_[index(order[s])] = static_cast<std::int32_t>(s);
+  turn_ = find_turn(table, order);
+  find_eligible(order);
+  if (any_eligible_) build_cut();
 }
 
 void RecomputeChoice::find_eligible(std::span<const std::int32_t> order) {
@@ -108,11 +110,15 @@ void RecomputeChoice::build_cut() {
   }
 }
 
-void RecomputeChoice::choose(double seconds_per_byte, double tilt, std::vector<std::uint8_t>& again) {
+void RecomputeChoice::choose(double seconds_per_byte, double tilt, std::vector<std::uint8_t>& again,
+                             std::span<const double> factors) {
   again.assign(table_->op_count(), 0);
   if (!any_eligible_) return;
-  for (const Kept& kept : kept_)
-    cut_.set_capacity(kept.edge, kept.bytes * seconds_per_byte * std::exp(tilt * (kept.place - 0.5)));
+  for (std::size_t k = 0; k < kept_.size(); ++k) {
+    const double factor = factors.empty() ? 1 : factors[k % factors.size()];
+    cut_.set_capacity(kept_[k].edge, kept_[k].bytes * seconds_per_byte * factor *
+                                         std::exp(tilt * (kept_[k].place - 0.5)));
+  }
   cut_.solve(source, sink);
   for (std::size_t op = 0; op < again.size(); ++op)
     again[op] = op_node_[op] >= 0 && cut_.on_source_side(op_node_[op]) ? 1 : 0;
@@ -124,14 +130,21 @@ namespace {
 class Sequence {
  public:
   Sequence(const OpTable& table, std::span<const std::uint8_t> again, std::vector<std::int32_t>& runs)
-      : table_(table), runs_(runs), to_do_(again.begin(), again.end()), writer_(table.buffer_count(), -1),
-        value_at_run_(table.op_count()) {}
+      : table_(table),
+        runs_(runs),
+        to_do_(again.begin(), again.end()),
+        writer_(table.buffer_count(), -1),
+        written_at_(table.buffer_count(), -1),
+        run_at_(table.op_count(), -1) {}
 
-  void run(std::int32_t op) {
+  void run(std::int32_t op, bool behind_turn) {
+    if (behind_turn) to_do_[index(op)] = 0;
     for (const OpTable::Operand& operand : table_.operands(op)) {
-      if (operand.read && to_do_[index(op)] != 0) value_at_run_[index(op)].push_back(writer_[index(operand.buffer)]);
-      if (operand.write) writer_[index(operand.buffer)] = op;
+      if (!operand.write) continue;
+      writer_[index(operand.buffer)] = op;
+      written_at_[index(operand.buffer)] = time_;
     }
+    run_at_[index(op)] = time_++;
     runs_.push_back(op);
   }
 
@@ -149,8 +162,8 @@ class Sequence {
         if (writer >= 0 && to_do_[index(writer)] != 0) wanted = writer;
       }
       if (wanted >= 0) {
-        // Not to be found wanting twice on one path; without it the sequence stays right, the value is then kept.
         to_do_[index(wanted)] = 0;
+        // Otherwise its value is kept: nothing is wrong without the second run.
         if (finds_its_inputs(wanted)) stack_.push_back({wanted, 0});
         continue;
       }
@@ -165,18 +178,19 @@ class Sequence {
     std::size_t operand = 0;
   };
 
+  // Nobody has written them since it ran.
   bool finds_its_inputs(std::int32_t op) const {
-    std::size_t k = 0;
     for (const OpTable::Operand& operand : table_.operands(op))
-      if (operand.read && writer_[index(operand.buffer)] != value_at_run_[index(op)][k++]) return false;
+      if (operand.read && written_at_[index(operand.buffer)] > run_at_[index(op)]) return false;
     return true;
   }
 
   const OpTable& table_;
   std::vector<std::int32_t>& runs_;
   std::vector<std::uint8_t> to_do_;
-  std::vector<std::int32_t> writer_;                      // of each buffer's present value
-  std::vector<std::vector<std::int32_t>> value_at_run_;  // writers of an op's inputs when it ran first
+  std::vector<std::int32_t> writer_, written_at_;  // of each buffer's present value
+  std::vector<std::int32_t> run_at_;
+  std::int32_t time_ = 0;
   std::vector<Frame> stack_;
 };
 
@@ -187,8 +201,9 @@ void run_sequence(const OpTable& table, std::span<const std::int32_t> order, std
   runs.clear();
   Sequence sequence(table, again, runs);
   for (std::size_t s = 0; s < order.size(); ++s) {
-    if (static_cast<std::int32_t>(s) >= turn) sequence.make_inputs(order[s]);
-    sequence.run(order[s]);
+    const bool behind_turn = static_cast<std::int32_t>(s) >= turn;
+    if (behind_turn) sequence.make_inputs(order[s]);
+    sequence.run(order[s], behind_turn);
   }
 }
 

@@ -10,8 +10,11 @@
 
 namespace swapadvisor {
 
-/// What choosing has to know of an order. The turn is the boundary between two ops across which the most bytes of
-/// temporaries are alive: in training, the end of the forward pass.
+/// The boundary between two ops (before the op at the position returned) across which the most bytes of temporaries are
+/// alive: in training, the end of the forward pass.
+std::int32_t find_turn(const OpTable& table, std::span<const std::int32_t> order);
+
+/// Chooses what to make again in one order.
 class RecomputeChoice {
  public:
   /// `table` must outlive it. `order`: every op once, dependencies kept.
@@ -23,18 +26,19 @@ class RecomputeChoice {
   std::int32_t turn() const { return turn_; }
   bool any_eligible() const { return any_eligible_; }
 
-  /// The ops to run again when a byte that is kept across the turn costs `seconds_per_byte`, `tilt` times as much more
-  /// for the last value before the turn as for the first (a value that is needed again soon leaves little time for its
-  /// copies). Each value is kept or made again; an op that runs again needs its inputs, kept or made again: a minimum cut.
-  /// Ops whose outputs would be made again although nobody needs them are not in it.
-  void choose(double seconds_per_byte, double tilt, std::vector<std::uint8_t>& again);
+  /// The ops to run again when a byte that is kept across the turn costs `seconds_per_byte`, times exp(tilt × (place −
+  /// ½)), place from 0 for the first op to 1 at the turn: what is written late is needed again soon, which leaves little
+  /// time for its copies. Each value is kept or made again; an op that runs again needs its inputs, kept or made again: a
+  /// minimum cut. `factors` vary the prices of single values, repeating; empty: none. Ops whose outputs nobody would need
+  /// are not in it.
+  void choose(double seconds_per_byte, double tilt, std::vector<std::uint8_t>& again,
+              std::span<const double> factors = {});
 
   /// Smallest and largest price per byte at which anything changes, roughly: what a sweep should cover.
   double lowest_price() const { return lowest_price_; }
   double highest_price() const { return highest_price_; }
 
  private:
-  void find_turn(std::span<const std::int32_t> order);
   void find_eligible(std::span<const std::int32_t> order);
   void build_cut();
 

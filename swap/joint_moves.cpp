@@ -1,0 +1,101 @@
+// How the joint search changes a candidate.
+#include <swapadvisor/swap/joint_search.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace swapadvisor {
+namespace {
+
+std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
+
+// Standard normal, roughly: enough for steps of a search.
+double bell(Draws& draws) {
+  double sum = -2;
+  for (int k = 0; k < 4; ++k) sum += draws.uniform();
+  return sum * 1.732;
+}
+
+}  // namespace
+
+void JointSearch::mutate(JointCandidate& child, Draws& draws) {
+  const int moves = 1 + (draws.chance(0.3) ? draws.below(3) : 0);
+  for (int move = 0; move < moves; ++move) {
+    const double kind = draws.uniform();
+    if (kind < 0.35 && options_.recompute && !toggles_.empty())
+      draws.chance(0.75) ? toggle_recompute(child, draws) : choose_recompute(child, draws);
+    else if (kind < 0.6 && options_.order)
+      draws.chance(0.7) ? move_op(child, draws) : mutate_order(child, draws);
+    else if (kind < 0.8)
+      bias_buffers(child, draws);
+    else if (kind < 0.9 && options_.eviction)
+      child.policy.stall_weight = std::clamp(child.policy.stall_weight * std::exp(bell(draws)), 0.1, 1000.0);
+    else
+      change_start(child, draws);
+  }
+}
+
+void JointSearch::mutate_order(JointCandidate& child, Draws& draws) {
+  std::vector<std::int32_t> order;
+  OrderMutation(dependencies_).apply(child.order, std::exp2(-5 - 7 * draws.uniform()), draws, order);
+  child.order.swap(order);
+}
+
+// One op goes as far as dependencies and chance let it, earlier or later.
+void JointSearch::move_op(JointCandidate& child, Draws& draws) {
+  std::vector<std::int32_t>& order = child.order;
+  const auto n = static_cast<std::int32_t>(order.size());
+  std::int32_t at = draws.below(n);
+  const std::int32_t op = order[index(at)];
+  std::int32_t left = 1 + draws.below(draws.chance(0.5) ? 8 : std::max(1, n / 8));
+  const auto depends = [&](std::int32_t before, std::int32_t after) {
+    const auto successors = dependencies_.successors(before);
+    return std::binary_search(successors.begin(), successors.end(), after);
+  };
+  if (draws.chance(0.5)) {
+    for (; left > 0 && at > 0 && !depends(order[index(at - 1)], op); --left, --at) order[index(at)] = order[index(at - 1)];
+  } else {
+    for (; left > 0 && at + 1 < n && !depends(op, order[index(at + 1)]); --left, ++at)
+      order[index(at)] = order[index(at + 1)];
+  }
+  order[index(at)] = op;
+}
+
+void JointSearch::toggle_recompute(JointCandidate& child, Draws& draws) {
+  if (child.again.empty()) child.again.assign(table_->op_count(), 0);
+  const auto count = static_cast<std::int32_t>(toggles_.size());
+  const std::int32_t first = draws.below(count);
+  const std::uint8_t value = child.again[index(toggles_[index(first)])] != 0 ? 0 : 1;
+  // Neighbours in the list belong to one layer, mostly.
+  const std::int32_t stretch = draws.chance(0.5) ? 1 : 1 + draws.below(6);
+  for (std::int32_t k = first; k < std::min(count, first + stretch); ++k) child.again[index(toggles_[index(k)])] = value;
+}
+
+void JointSearch::choose_recompute(JointCandidate& child, Draws& draws) {
+  RecomputeChoice choice(*table_, child.order);
+  if (!choice.any_eligible()) return;
+  const double low = std::log(choice.lowest_price()) - 1, high = std::log(choice.highest_price()) + 1;
+  std::vector<double> factors(static_cast<std::size_t>(1 + draws.below(200)));
+  const double spread = 0.5 * draws.uniform();
+  for (double& factor : factors) factor = std::exp(spread * bell(draws));
+  choice.choose(std::exp(low + (high - low) * draws.uniform()), -4 + 6 * draws.uniform(), child.again, factors);
+}
+
+void JointSearch::bias_buffers(JointCandidate& child, Draws& draws) {
+  if (large_.empty()) return;
+  if (child.bias.empty()) child.bias.assign(table_->buffer_count(), 1);
+  const std::int32_t changes = 1 + draws.below(4);
+  for (std::int32_t k = 0; k < changes; ++k) {
+    float& bias = child.bias[index(large_[index(draws.below(static_cast<std::int32_t>(large_.size())))])];
+    bias = std::clamp(bias * static_cast<float>(std::exp(1.5 * bell(draws))), 0.01F, 100.0F);
+  }
+}
+
+// Something less stays at the boundary.
+void JointSearch::change_start(JointCandidate& child, Draws& draws) {
+  if (child.start.empty()) return;
+  const auto at = draws.below(static_cast<std::int32_t>(child.start.size()));
+  child.start.erase(child.start.begin() + at);
+}
+
+}  // namespace swapadvisor

@@ -1,0 +1,224 @@
+#include <swapadvisor/swap/affinity_order.h>
+#include <swapadvisor/swap/joint_search.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <thread>
+#include <utility>
+
+namespace swapadvisor {
+
+// --- one candidate
+// ---------------------------------------------------------------------------------------------
+
+double JointEvaluator::walk(const JointCandidate& candidate, std::span<const Resident> start) {
+  WalkRequest request;
+  request.order = runs_;
+  request.start = start;
+  request.policy = candidate.policy;
+  request.bias = candidate.bias;
+  walker_.walk(request);
+  waits_.infer(walker_.instructions(), flat_);
+  ++evaluations_;
+  return simulator_.iteration_seconds(flat_);
+}
+
+void JointEvaluator::make_runs(const JointCandidate& candidate) {
+  if (candidate.again.empty())
+    runs_ = candidate.order;
+  else
+    run_sequence(*table_, candidate.order, find_turn(*table_, candidate.order), candidate.again, runs_);
+}
+
+void JointEvaluator::evaluate(JointCandidate& candidate) {
+  make_runs(candidate);
+  candidate.seconds = walk(candidate, candidate.start);
+}
+
+void JointEvaluator::settle(JointCandidate& candidate, int passes) {
+  make_runs(candidate);
+  candidate.seconds = std::numeric_limits<double>::infinity();
+  std::vector<Resident> start;
+  for (int pass = 0; pass < passes; ++pass) {
+    const double seconds = walk(candidate, start);
+    if (seconds < candidate.seconds) {
+      candidate.seconds = seconds;
+      candidate.start = start;
+    }
+    const auto next = pass == 0 ? walker_.residents_at_last_op() : walker_.residents_worth_keeping();
+    start.assign(next.begin(), next.end());
+    if (start.empty()) break;
+    std::sort(start.begin(), start.end(), [](const Resident& a, const Resident& b) { return a.offset < b.offset; });
+  }
+}
+
+// --- the search
+// ------------------------------------------------------------------------------------------------
+
+JointSearch::JointSearch(const OpTable& table, const PlanRequest& request, const JointOptions& options)
+    : table_(&table),
+      request_(&request),
+      options_(options),
+      dependencies_(table.graph()),
+      ideal_(total_seconds(table.graph())) {
+  for (int t = 0; t < std::max(1, request.threads); ++t)
+    evaluators_.push_back(std::make_unique<JointEvaluator>(table, request.device));
+  const RecomputeChoice choice(table, given_order(table.graph()));
+  for (std::size_t op = 0; op < table.op_count(); ++op)
+    if (choice.eligible(static_cast<std::int32_t>(op))) toggles_.push_back(static_cast<std::int32_t>(op));
+  for (std::size_t b = 0; b < table.buffer_count(); ++b)
+    if (table.bytes(static_cast<std::int32_t>(b)) > request.device.memory_bytes / 4000)
+      large_.push_back(static_cast<std::int32_t>(b));
+}
+
+double JointSearch::seconds_passed() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
+bool JointSearch::done() const {
+  constexpr std::int64_t default_evaluations = 1000;
+  if (population_.empty()) return false;
+  if (request_->stop.stop_requested()) return true;
+  if (request_->search_seconds > 0 && seconds_passed() >= request_->search_seconds) return true;
+  const std::int64_t most = request_->search_evaluations > 0 ? request_->search_evaluations
+                            : request_->search_seconds > 0   ? std::numeric_limits<std::int64_t>::max()
+                                                             : default_evaluations;
+  return report_.evaluations >= most || population_.front().seconds <= ideal_ * (1 + 1e-9);
+}
+
+void JointSearch::run() {
+  start_ = std::chrono::steady_clock::now();
+  try_orders();
+  if (options_.recompute) sweep_prices();
+  evolve();
+  report_.seconds = seconds_passed();
+}
+
+// The first candidate is made whatever the budget; then a candidate begins only while there is budget for it.
+void JointSearch::batch(std::size_t count, const Make& make) {
+  if (done()) return;
+  std::vector<JointCandidate> made(count);
+  std::vector<std::uint8_t> valid(count, 0);
+  std::atomic<std::size_t> next{0};
+  const bool first = population_.empty();
+  const auto work = [&](JointEvaluator& evaluator) {
+    for (std::size_t i = next++; i < count; i = next++) {
+      const bool must = first && i == 0;
+      if (!must && (request_->stop.stop_requested() ||
+                    (request_->search_seconds > 0 && seconds_passed() >= request_->search_seconds)))
+        return;
+      valid[i] = make(i, made[i], evaluator) ? 1 : 0;
+    }
+  };
+  std::int64_t before = 0, after = 0;
+  for (const auto& evaluator : evaluators_) before += evaluator->evaluations();
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t t = 1; t < evaluators_.size(); ++t) threads.emplace_back(work, std::ref(*evaluators_[t]));
+    work(*evaluators_.front());
+  }
+  for (const auto& evaluator : evaluators_) after += evaluator->evaluations();
+  report_.evaluations += after - before;
+  std::vector<JointCandidate> kept;
+  for (std::size_t i = 0; i < count; ++i)
+    if (valid[i] != 0) kept.push_back(std::move(made[i]));
+  merge(kept);
+  note_progress();
+}
+
+// The best of both, each time once: candidates of equal seconds are nearly always the same plan.
+void JointSearch::merge(std::vector<JointCandidate>& candidates) {
+  for (JointCandidate& candidate : candidates) population_.push_back(std::move(candidate));
+  std::stable_sort(population_.begin(), population_.end(),
+                   [](const JointCandidate& a, const JointCandidate& b) { return a.seconds < b.seconds; });
+  population_.erase(std::unique(population_.begin(), population_.end(),
+                                [](const JointCandidate& a, const JointCandidate& b) { return a.seconds == b.seconds; }),
+                    population_.end());
+  population_.resize(std::min(population_.size(), static_cast<std::size_t>(options_.population)));
+}
+
+void JointSearch::note_progress() {
+  if (population_.empty()) return;
+  const double best = population_.front().seconds;
+  if (report_.history.empty() || best < report_.history.back().second)
+    report_.history.emplace_back(seconds_passed(), best);
+  if (request_->progress) request_->progress({seconds_passed(), report_.evaluations, best, ideal_});
+}
+
+// Orders, each with a few weights of a stall.
+void JointSearch::try_orders() {
+  constexpr std::array stall_weights{30.0, 3.0, 100.0};
+  std::vector<AffinityWeights> weights{{1, 1}, {0, 1}, {1, 0.3}, {0.3, 1}, {1, 0}};
+  std::vector<std::vector<std::int32_t>> orders{given_order(table_->graph())};
+  const auto time_orders = [&](std::size_t from) {
+    batch((orders.size() - from) * stall_weights.size(),
+          [&](std::size_t i, JointCandidate& candidate, JointEvaluator& evaluator) {
+            candidate.order = orders[from + i % (orders.size() - from)];
+            candidate.policy.stall_weight = stall_weights[i / (orders.size() - from)];
+            evaluator.settle(candidate, 6);
+            return true;
+          });
+  };
+  time_orders(0);
+  if (!options_.order || done()) return;
+  orders.push_back(depth_first_order(dependencies_));
+  for (const AffinityWeights& w : weights) {
+    if (done()) break;
+    orders.push_back(affinity_order(*table_, dependencies_, request_->device.memory_bytes, w));
+  }
+  time_orders(1);
+}
+
+// Prices from where nothing is worth running again to where everything is, in an order that halves the gaps.
+void JointSearch::sweep_prices() {
+  constexpr std::array tilts{-1.0, 0.0, -2.0, 1.0, -0.5, -4.0, 2.0};
+  constexpr std::int32_t levels = 7;
+  std::vector<JointCandidate> parents(population_.begin(),
+                                      population_.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(2, population_.size())));
+  for (const JointCandidate& parent : parents) {
+    RecomputeChoice choice(*table_, parent.order);
+    if (!choice.any_eligible()) return;
+    const double low = std::log(choice.lowest_price()) - 3, high = std::log(choice.highest_price()) + 3;
+    std::vector<std::vector<std::uint8_t>> seen;
+    for (std::int32_t level = 0; level < levels && !done(); ++level) {
+      std::vector<std::vector<std::uint8_t>> sets;
+      for (std::int32_t k = 1; k < 1 << level; k += 2)
+        for (double tilt : tilts) {
+          std::vector<std::uint8_t> again;
+          choice.choose(std::exp(low + (high - low) * k / (1 << level)), tilt, again);
+          if (std::find(seen.begin(), seen.end(), again) != seen.end()) continue;
+          seen.push_back(again);
+          sets.push_back(std::move(again));
+        }
+      batch(sets.size(), [&](std::size_t i, JointCandidate& candidate, JointEvaluator& evaluator) {
+        candidate.order = parent.order;
+        candidate.policy = parent.policy;
+        candidate.again = sets[i];
+        evaluator.settle(candidate, 3);
+        return true;
+      });
+    }
+  }
+}
+
+void JointSearch::evolve() {
+  for (; !done(); ++generation_) {
+    batch(static_cast<std::size_t>(options_.children),
+          [&](std::size_t i, JointCandidate& child, JointEvaluator& evaluator) {
+            Draws draws({request_->seed, static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(generation_)});
+            const auto size = static_cast<std::int32_t>(population_.size());
+            child = population_[static_cast<std::size_t>(std::min(draws.below(size), draws.below(size)))];
+            mutate(child, draws);
+            if (draws.chance(0.1))
+              evaluator.settle(child, 3);
+            else
+              evaluator.evaluate(child);
+            return true;
+          });
+  }
+}
+
+}  // namespace swapadvisor

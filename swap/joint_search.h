@@ -1,0 +1,120 @@
+// The search over order, recompute, placement and swaps together.
+//
+// A candidate says in which order ops run, which run a second time, what the walk weighs how, and what is on the device
+// at iteration boundaries; the walk (swap/walk.h) decides addresses, evictions and prefetches, the simulator gives the
+// seconds of one steady iteration. First come seeds: greedy and natural orders, then sweeps of the recompute price, coarse
+// to fine; then an evolution of the best.
+#pragma once
+
+#include <swapadvisor/swap/genome.h>
+#include <swapadvisor/swap/planner.h>
+#include <swapadvisor/swap/recompute.h>
+#include <swapadvisor/swap/simulate.h>
+#include <swapadvisor/swap/waits.h>
+#include <swapadvisor/swap/walk.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace swapadvisor {
+
+struct JointCandidate {
+  std::vector<std::int32_t> order;   ///< every op once, dependencies kept
+  std::vector<std::uint8_t> again;   ///< by op: runs a second time; empty: none
+  WalkPolicy policy;
+  std::vector<Resident> start;       ///< on the device at iteration boundaries
+  std::vector<float> bias;           ///< by buffer, of evictions; empty: 1
+  double seconds = 0;
+};
+
+/// What may be left out of the search, to see what it is worth.
+struct JointOptions {
+  bool order = true;      ///< other orders than the given one
+  bool recompute = true;
+  bool eviction = true;   ///< weigh time and link load; else only the distance to the next use
+  std::int32_t population = 8;
+  std::int32_t children = 16;  ///< per generation
+};
+
+/// Walks and times candidates. One per thread.
+class JointEvaluator {
+ public:
+  JointEvaluator(const OpTable& table, const DeviceSpec& device)
+      : table_(&table), walker_(table, device), waits_(table), simulator_(device) {}
+
+  /// Fills in `seconds`, leaving `start` as it is.
+  void evaluate(JointCandidate& candidate);
+  /// Tries what a walk from nothing, and then from there, ends with as `start`; keeps the fastest. `passes` walks at
+  /// most.
+  void settle(JointCandidate& candidate, int passes);
+
+  const Walker& walker() const { return walker_; }
+  const FlatProgram& flat() const { return flat_; }
+  std::int64_t evaluations() const { return evaluations_; }
+
+ private:
+  void make_runs(const JointCandidate& candidate);
+  double walk(const JointCandidate& candidate, std::span<const Resident> start);
+
+  const OpTable* table_;
+  Walker walker_;
+  WaitInference waits_;
+  Simulator simulator_;
+  FlatProgram flat_;
+  std::vector<std::int32_t> runs_;
+  std::int64_t evaluations_ = 0;
+};
+
+/// One search. The answer does not depend on the thread count: candidates are made and timed in batches, each with draws
+/// of its own, and a batch is complete before the next begins.
+class JointSearch {
+ public:
+  /// The graph of `request` is that of `table`.
+  JointSearch(const OpTable& table, const PlanRequest& request, const JointOptions& options = {});
+
+  /// Until the budget is spent, the ideal is reached or a stop is requested; evaluates one candidate at least.
+  void run();
+
+  const JointCandidate& best() const { return population_.front(); }
+  const SearchReport& report() const { return report_; }
+
+ private:
+  using Make = std::function<bool(std::size_t i, JointCandidate&, JointEvaluator&)>;
+
+  void try_orders();
+  void sweep_prices();
+  void evolve();
+  /// Makes and times `count` candidates in parallel and merges them into the population; `make` returns false for none.
+  void batch(std::size_t count, const Make& make);
+  void merge(std::vector<JointCandidate>& candidates);
+  bool done() const;
+  double seconds_passed() const;
+  void note_progress();
+
+  void mutate(JointCandidate& child, Draws& draws);
+  void mutate_order(JointCandidate& child, Draws& draws);
+  void move_op(JointCandidate& child, Draws& draws);
+  void toggle_recompute(JointCandidate& child, Draws& draws);
+  void choose_recompute(JointCandidate& child, Draws& draws);
+  void bias_buffers(JointCandidate& child, Draws& draws);
+  void change_start(JointCandidate& child, Draws& draws);
+
+  const OpTable* table_;
+  const PlanRequest* request_;
+  JointOptions options_;
+  Dependencies dependencies_;
+  double ideal_;
+  std::vector<std::int32_t> toggles_;  // ops that may run again
+  std::vector<std::int32_t> large_;    // buffers worth a bias, the largest first
+  std::chrono::steady_clock::time_point start_;
+  std::vector<std::unique_ptr<JointEvaluator>> evaluators_;
+  std::vector<JointCandidate> population_;  // best first
+  std::int32_t generation_ = 0;
+  SearchReport report_;
+};
+
+}  // namespace swapadvisor
