@@ -23,7 +23,7 @@ void JointSearch::mutate(JointCandidate& child, Draws& draws) {
   for (int move = 0; move < moves; ++move) {
     const double kind = draws.uniform();
     if (kind < 0.35 && options_.recompute && !toggles_.empty())
-      draws.chance(0.75) ? toggle_recompute(child, draws) : choose_recompute(child, draws);
+      draws.chance(0.6) ? toggle_recompute(child, draws) : choose_recompute(child, draws);
     else if (kind < 0.6 && options_.order)
       draws.chance(0.7) ? move_op(child, draws) : mutate_order(child, draws);
     else if (kind < 0.8)
@@ -71,14 +71,25 @@ void JointSearch::toggle_recompute(JointCandidate& child, Draws& draws) {
   for (std::int32_t k = first; k < std::min(count, first + stretch); ++k) child.again[index(toggles_[index(k)])] = value;
 }
 
+// Moves the price line at one knot or as a whole, and chooses anew.
 void JointSearch::choose_recompute(JointCandidate& child, Draws& draws) {
   RecomputeChoice choice(*table_, child.order);
   if (!choice.any_eligible()) return;
-  const double low = std::log(choice.lowest_price()) - 1, high = std::log(choice.highest_price()) + 1;
-  std::vector<double> factors(static_cast<std::size_t>(1 + draws.below(200)));
-  const double spread = 0.5 * draws.uniform();
-  for (double& factor : factors) factor = std::exp(spread * bell(draws));
-  choice.choose(std::exp(low + (high - low) * draws.uniform()), -4 + 6 * draws.uniform(), child.again, factors);
+  if (child.log_prices.empty())
+    child.log_prices.assign(knots, std::log(choice.lowest_price() * choice.highest_price()) / 2);
+  const double step = 0.4 * std::exp(bell(draws));
+  if (draws.chance(0.3)) {
+    const double shift = step * bell(draws);
+    for (double& price : child.log_prices) price += shift;
+  } else {
+    child.log_prices[index(draws.below(knots))] += 2 * step * bell(draws);
+  }
+  std::vector<double> factors;
+  if (draws.chance(0.3)) {
+    factors.resize(static_cast<std::size_t>(1 + draws.below(200)));
+    for (double& factor : factors) factor = std::exp(0.2 * bell(draws));
+  }
+  choice.choose(child.log_prices, child.again, factors);
 }
 
 void JointSearch::bias_buffers(JointCandidate& child, Draws& draws) {

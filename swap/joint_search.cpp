@@ -64,6 +64,7 @@ JointSearch::JointSearch(const OpTable& table, const PlanRequest& request, const
       options_(options),
       dependencies_(table.graph()),
       ideal_(total_seconds(table.graph())) {
+  best_.seconds = std::numeric_limits<double>::infinity();
   for (int t = 0; t < std::max(1, request.threads); ++t)
     evaluators_.push_back(std::make_unique<JointEvaluator>(table, request.device));
   const RecomputeChoice choice(table, given_order(table.graph()));
@@ -80,13 +81,13 @@ double JointSearch::seconds_passed() const {
 
 bool JointSearch::done() const {
   constexpr std::int64_t default_evaluations = 1000;
-  if (population_.empty()) return false;
+  if (best_.order.empty()) return false;
   if (request_->stop.stop_requested()) return true;
   if (request_->search_seconds > 0 && seconds_passed() >= request_->search_seconds) return true;
   const std::int64_t most = request_->search_evaluations > 0 ? request_->search_evaluations
                             : request_->search_seconds > 0   ? std::numeric_limits<std::int64_t>::max()
                                                              : default_evaluations;
-  return report_.evaluations >= most || population_.front().seconds <= ideal_ * (1 + 1e-9);
+  return report_.evaluations >= most || best_.seconds <= ideal_ * (1 + 1e-9);
 }
 
 void JointSearch::run() {
@@ -97,20 +98,19 @@ void JointSearch::run() {
   report_.seconds = seconds_passed();
 }
 
-// The first candidate is made whatever the budget; then a candidate begins only while there is budget for it.
-void JointSearch::batch(std::size_t count, const Make& make) {
-  if (done()) return;
+// The first candidate of all is made whatever the budget; then a candidate begins only while there is budget for it.
+std::vector<JointCandidate> JointSearch::batch(std::size_t count, const Make& make) {
   std::vector<JointCandidate> made(count);
-  std::vector<std::uint8_t> valid(count, 0);
+  if (done()) return made;
   std::atomic<std::size_t> next{0};
-  const bool first = population_.empty();
+  const bool first = best_.order.empty();
   const auto work = [&](JointEvaluator& evaluator) {
     for (std::size_t i = next++; i < count; i = next++) {
       const bool must = first && i == 0;
       if (!must && (request_->stop.stop_requested() ||
                     (request_->search_seconds > 0 && seconds_passed() >= request_->search_seconds)))
         return;
-      valid[i] = make(i, made[i], evaluator) ? 1 : 0;
+      if (!make(i, made[i], evaluator)) made[i].order.clear();
     }
   };
   std::int64_t before = 0, after = 0;
@@ -122,30 +122,29 @@ void JointSearch::batch(std::size_t count, const Make& make) {
   }
   for (const auto& evaluator : evaluators_) after += evaluator->evaluations();
   report_.evaluations += after - before;
-  std::vector<JointCandidate> kept;
-  for (std::size_t i = 0; i < count; ++i)
-    if (valid[i] != 0) kept.push_back(std::move(made[i]));
-  merge(kept);
+  for (const JointCandidate& candidate : made)
+    if (!candidate.order.empty() && candidate.seconds < best_.seconds) best_ = candidate;
   note_progress();
+  return made;
 }
 
-// The best of both, each time once: candidates of equal seconds are nearly always the same plan.
-void JointSearch::merge(std::vector<JointCandidate>& candidates) {
-  for (JointCandidate& candidate : candidates) population_.push_back(std::move(candidate));
-  std::stable_sort(population_.begin(), population_.end(),
+// Candidates of equal seconds are nearly always the same plan.
+void JointSearch::keep(std::vector<JointCandidate> candidates) {
+  for (JointCandidate& candidate : candidates)
+    if (!candidate.order.empty()) chains_.push_back(std::move(candidate));
+  std::stable_sort(chains_.begin(), chains_.end(),
                    [](const JointCandidate& a, const JointCandidate& b) { return a.seconds < b.seconds; });
-  population_.erase(std::unique(population_.begin(), population_.end(),
-                                [](const JointCandidate& a, const JointCandidate& b) { return a.seconds == b.seconds; }),
-                    population_.end());
-  population_.resize(std::min(population_.size(), static_cast<std::size_t>(options_.population)));
+  chains_.erase(std::unique(chains_.begin(), chains_.end(),
+                            [](const JointCandidate& a, const JointCandidate& b) { return a.seconds == b.seconds; }),
+                chains_.end());
+  chains_.resize(std::min(chains_.size(), static_cast<std::size_t>(options_.chains)));
 }
 
 void JointSearch::note_progress() {
-  if (population_.empty()) return;
-  const double best = population_.front().seconds;
-  if (report_.history.empty() || best < report_.history.back().second)
-    report_.history.emplace_back(seconds_passed(), best);
-  if (request_->progress) request_->progress({seconds_passed(), report_.evaluations, best, ideal_});
+  if (best_.order.empty()) return;
+  if (report_.history.empty() || best_.seconds < report_.history.back().second)
+    report_.history.emplace_back(seconds_passed(), best_.seconds);
+  if (request_->progress) request_->progress({seconds_passed(), report_.evaluations, best_.seconds, ideal_});
 }
 
 // Orders, each with a few weights of a stall.
@@ -154,13 +153,13 @@ void JointSearch::try_orders() {
   std::vector<AffinityWeights> weights{{1, 1}, {0, 1}, {1, 0.3}, {0.3, 1}, {1, 0}};
   std::vector<std::vector<std::int32_t>> orders{given_order(table_->graph())};
   const auto time_orders = [&](std::size_t from) {
-    batch((orders.size() - from) * stall_weights.size(),
-          [&](std::size_t i, JointCandidate& candidate, JointEvaluator& evaluator) {
-            candidate.order = orders[from + i % (orders.size() - from)];
-            candidate.policy.stall_weight = stall_weights[i / (orders.size() - from)];
-            evaluator.settle(candidate, 6);
-            return true;
-          });
+    keep(batch((orders.size() - from) * stall_weights.size(),
+               [&](std::size_t i, JointCandidate& candidate, JointEvaluator& evaluator) {
+                 candidate.order = orders[from + i % (orders.size() - from)];
+                 candidate.policy.stall_weight = stall_weights[i / (orders.size() - from)];
+                 evaluator.settle(candidate, 6);
+                 return true;
+               }));
   };
   time_orders(0);
   if (!options_.order || done()) return;
@@ -176,48 +175,66 @@ void JointSearch::try_orders() {
 void JointSearch::sweep_prices() {
   constexpr std::array tilts{-1.0, 0.0, -2.0, 1.0, -0.5, -4.0, 2.0};
   constexpr std::int32_t levels = 7;
-  std::vector<JointCandidate> parents(population_.begin(),
-                                      population_.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(2, population_.size())));
-  for (const JointCandidate& parent : parents) {
+  const auto parents = static_cast<std::ptrdiff_t>(std::min<std::size_t>(2, chains_.size()));
+  for (const JointCandidate& parent : std::vector<JointCandidate>(chains_.begin(), chains_.begin() + parents)) {
     RecomputeChoice choice(*table_, parent.order);
     if (!choice.any_eligible()) return;
     const double low = std::log(choice.lowest_price()) - 3, high = std::log(choice.highest_price()) + 3;
     std::vector<std::vector<std::uint8_t>> seen;
     for (std::int32_t level = 0; level < levels && !done(); ++level) {
-      std::vector<std::vector<std::uint8_t>> sets;
+      std::vector<JointCandidate> sets;
       for (std::int32_t k = 1; k < 1 << level; k += 2)
         for (double tilt : tilts) {
-          std::vector<std::uint8_t> again;
-          choice.choose(std::exp(low + (high - low) * k / (1 << level)), tilt, again);
-          if (std::find(seen.begin(), seen.end(), again) != seen.end()) continue;
-          seen.push_back(again);
-          sets.push_back(std::move(again));
+          JointCandidate set = parent;
+          const double middle = low + (high - low) * k / (1 << level);
+          for (int knot = 0; knot < knots; ++knot)
+            set.log_prices.push_back(middle + tilt * (static_cast<double>(knot) / (knots - 1) - 0.5));
+          choice.choose(set.log_prices, set.again);
+          if (std::find(seen.begin(), seen.end(), set.again) != seen.end()) continue;
+          seen.push_back(set.again);
+          sets.push_back(std::move(set));
         }
-      batch(sets.size(), [&](std::size_t i, JointCandidate& candidate, JointEvaluator& evaluator) {
-        candidate.order = parent.order;
-        candidate.policy = parent.policy;
-        candidate.again = sets[i];
+      keep(batch(sets.size(), [&](std::size_t i, JointCandidate& candidate, JointEvaluator& evaluator) {
+        candidate = sets[i];
         evaluator.settle(candidate, 3);
         return true;
-      });
+      }));
     }
   }
 }
 
+// Simulated annealing, several chains side by side; a chain that has fallen behind starts again from the best.
 void JointSearch::evolve() {
+  constexpr double first_temperature = 3e-3, last_temperature = 3e-5;  // of the seconds
+  constexpr std::int32_t cycle = 150;                                  // generations from first to last
+  const auto proposals = static_cast<std::size_t>(options_.proposals);
   for (; !done(); ++generation_) {
-    batch(static_cast<std::size_t>(options_.children),
-          [&](std::size_t i, JointCandidate& child, JointEvaluator& evaluator) {
-            Draws draws({request_->seed, static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(generation_)});
-            const auto size = static_cast<std::int32_t>(population_.size());
-            child = population_[static_cast<std::size_t>(std::min(draws.below(size), draws.below(size)))];
-            mutate(child, draws);
-            if (draws.chance(0.1))
-              evaluator.settle(child, 3);
-            else
-              evaluator.evaluate(child);
-            return true;
-          });
+    const double cooled = static_cast<double>(generation_ % cycle) / cycle;
+    accept(batch(chains_.size() * proposals,
+                 [&](std::size_t i, JointCandidate& child, JointEvaluator& evaluator) {
+                   Draws draws({request_->seed, static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(generation_)});
+                   child = chains_[i / proposals];
+                   mutate(child, draws);
+                   if (draws.chance(0.1))
+                     evaluator.settle(child, 3);
+                   else
+                     evaluator.evaluate(child);
+                   return true;
+                 }),
+           first_temperature * std::pow(last_temperature / first_temperature, cooled));
+    if (generation_ % cycle != cycle - 1) continue;
+    for (std::size_t c = 0; c < chains_.size(); c += 2) chains_[c] = best_;
+  }
+}
+
+void JointSearch::accept(std::vector<JointCandidate> proposals, double temperature) {
+  Draws draws({request_->seed, 0xFFFFFFFF, static_cast<std::uint32_t>(generation_)});
+  for (std::size_t i = 0; i < proposals.size(); ++i) {
+    JointCandidate& chain = chains_[i / static_cast<std::size_t>(options_.proposals)];
+    const double luck = draws.uniform();
+    if (proposals[i].order.empty()) continue;
+    const double worse = (proposals[i].seconds - chain.seconds) / (ideal_ * temperature);
+    if (worse <= 0 || luck < std::exp(-worse)) chain = std::move(proposals[i]);
   }
 }
 

@@ -16,6 +16,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -25,6 +26,7 @@ namespace swapadvisor {
 struct JointCandidate {
   std::vector<std::int32_t> order;   ///< every op once, dependencies kept
   std::vector<std::uint8_t> again;   ///< by op: runs a second time; empty: none
+  std::vector<double> log_prices;    ///< of `RecomputeChoice::choose`, from which `again` came, by and large
   WalkPolicy policy;
   std::vector<Resident> start;       ///< on the device at iteration boundaries
   std::vector<float> bias;           ///< by buffer, of evictions; empty: 1
@@ -36,8 +38,8 @@ struct JointOptions {
   bool order = true;      ///< other orders than the given one
   bool recompute = true;
   bool eviction = true;   ///< weigh time and link load; else only the distance to the next use
-  std::int32_t population = 8;
-  std::int32_t children = 16;  ///< per generation
+  std::int32_t chains = 8;     ///< of the annealing, side by side
+  std::int32_t proposals = 2;  ///< per chain and generation
 };
 
 /// Walks and times candidates. One per thread.
@@ -79,18 +81,23 @@ class JointSearch {
   /// Until the budget is spent, the ideal is reached or a stop is requested; evaluates one candidate at least.
   void run();
 
-  const JointCandidate& best() const { return population_.front(); }
+  const JointCandidate& best() const { return best_; }
   const SearchReport& report() const { return report_; }
 
  private:
+  static constexpr int knots = 7;  // of log_prices
+
   using Make = std::function<bool(std::size_t i, JointCandidate&, JointEvaluator&)>;
 
   void try_orders();
   void sweep_prices();
   void evolve();
-  /// Makes and times `count` candidates in parallel and merges them into the population; `make` returns false for none.
-  void batch(std::size_t count, const Make& make);
-  void merge(std::vector<JointCandidate>& candidates);
+  /// Makes and times `count` candidates in parallel; `make` returns false for none. Those that no budget was left for
+  /// have no order.
+  std::vector<JointCandidate> batch(std::size_t count, const Make& make);
+  /// Keeps the best as starting points of the chains.
+  void keep(std::vector<JointCandidate> candidates);
+  void accept(std::vector<JointCandidate> proposals, double temperature);
   bool done() const;
   double seconds_passed() const;
   void note_progress();
@@ -112,7 +119,8 @@ class JointSearch {
   std::vector<std::int32_t> large_;    // buffers worth a bias, the largest first
   std::chrono::steady_clock::time_point start_;
   std::vector<std::unique_ptr<JointEvaluator>> evaluators_;
-  std::vector<JointCandidate> population_;  // best first
+  JointCandidate best_;
+  std::vector<JointCandidate> chains_;  // until the annealing begins: the best so far, best first
   std::int32_t generation_ = 0;
   SearchReport report_;
 };

@@ -110,14 +110,17 @@ void RecomputeChoice::build_cut() {
   }
 }
 
-void RecomputeChoice::choose(double seconds_per_byte, double tilt, std::vector<std::uint8_t>& again,
+void RecomputeChoice::choose(std::span<const double> log_prices, std::vector<std::uint8_t>& again,
                              std::span<const double> factors) {
   again.assign(table_->op_count(), 0);
   if (!any_eligible_) return;
   for (std::size_t k = 0; k < kept_.size(); ++k) {
+    const double at = kept_[k].place * static_cast<double>(log_prices.size() - 1);
+    const auto left = static_cast<std::size_t>(at);
+    const std::size_t right = std::min(left + 1, log_prices.size() - 1);
+    const double log_price = log_prices[left] + (at - static_cast<double>(left)) * (log_prices[right] - log_prices[left]);
     const double factor = factors.empty() ? 1 : factors[k % factors.size()];
-    cut_.set_capacity(kept_[k].edge, kept_[k].bytes * seconds_per_byte * factor *
-                                         std::exp(tilt * (kept_[k].place - 0.5)));
+    cut_.set_capacity(kept_[k].edge, kept_[k].bytes * factor * std::exp(log_price));
   }
   cut_.solve(source, sink);
   for (std::size_t op = 0; op < again.size(); ++op)

@@ -26,12 +26,12 @@ class RecomputeChoice {
   std::int32_t turn() const { return turn_; }
   bool any_eligible() const { return any_eligible_; }
 
-  /// The ops to run again when a byte that is kept across the turn costs `seconds_per_byte`, times exp(tilt × (place −
-  /// ½)), place from 0 for the first op to 1 at the turn: what is written late is needed again soon, which leaves little
-  /// time for its copies. Each value is kept or made again; an op that runs again needs its inputs, kept or made again: a
-  /// minimum cut. `factors` vary the prices of single values, repeating; empty: none. Ops whose outputs nobody would need
-  /// are not in it.
-  void choose(double seconds_per_byte, double tilt, std::vector<std::uint8_t>& again,
+  /// The ops to run again when keeping a byte across the turn costs exp(f) seconds, f the value at the byte's place of
+  /// the line through `log_prices`, evenly spaced from the first op to the turn: what is written late is needed again
+  /// soon, which leaves little time for its copies. Each value is kept or made again; an op that runs again needs its
+  /// inputs, kept or made again: a minimum cut. `factors` vary the prices of single values, repeating; empty: none. Ops
+  /// whose outputs nobody would need are not in it.
+  void choose(std::span<const double> log_prices, std::vector<std::uint8_t>& again,
               std::span<const double> factors = {});
 
   /// Smallest and largest price per byte at which anything changes, roughly: what a sweep should cover.

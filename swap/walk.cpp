@@ -165,13 +165,15 @@ void Walker::swap_out(std::int32_t buffer, std::int32_t step) {
 
 void Walker::swap_in(std::int32_t buffer, const Room& room, std::int32_t step) {
   State& s = state(buffer);
-  in_step_ = policy_.on_demand ? step - 1 : std::max({in_step_, room.since, s.swapped_out});
+  in_step_ = policy_.on_demand ? step - 1 : std::max({in_step_, room.since, s.swapped_out, s.not_before});
   SWAPADVISOR_ASSERT(in_step_ < step, "a swap-in of buffer {} comes after step {} that needs it", buffer,
                      step);
   const double start = std::max(
-      {in_ready_, room.since_seconds, s.swapped_out_seconds, policy_.on_demand ? end_of(step - 1) : 0.0});
+      {in_ready_, room.since_seconds, s.swapped_out_seconds, end_of(policy_.on_demand ? step - 1 : s.not_before)});
   in_ready_ = start + copy_seconds(table_->bytes(buffer), h2d_);
-  copies_.push_back({InstructionKind::swap_in, buffer, room.offset, in_step_});
+  copies_.push_back({InstructionKind::swap_in, buffer, room.offset, in_step_, s.not_before, s.in_by});
+  if (s.forced) forced_bytes_ += table_->graph().buffers[static_cast<std::size_t>(buffer)].bytes;
+  s.forced = false;
   s.swapped_in = in_step_;
   s.ready_seconds = in_ready_;
   s.dirty = false;
@@ -235,7 +237,7 @@ void Walker::run_step(std::int32_t step) {
       swap_in(operand.buffer, {fixed_[static_cast<std::size_t>(operand.buffer)], -1, 0}, step);
   }
   bool fits = true;
-  double start = end_of(step - 1);
+  double start = std::max(end_of(step - 1), awaited_seconds_);
   Room room;
   for (std::size_t k = 0; k < operands.size() && fits; ++k) {  // operands only read come first
     const std::int32_t b = operands[k].buffer;
@@ -268,7 +270,9 @@ void Walker::run_step(std::int32_t step) {
         copies_.end());
     pack(step);
   }
+  fetches(step);
   finish_run(step, start);
+  force_outs(step);
 }
 
 // No window without operands of the op: they are in each other's way. Packs them side by side at the bottom.
@@ -362,6 +366,7 @@ void Walker::walk(const WalkRequest& request) {
     state(resident.buffer).home = true;
     touch_segment(resident.buffer, uses_.first_use(resident.buffer), 0);
   }
+  load_forced(request.forced);
   const auto n = static_cast<std::int32_t>(order_.size());
   for (std::int32_t step = 0; step < n; ++step) run_step(step);
   collect_at_last_op();

@@ -35,6 +35,21 @@ struct WalkPolicy {
   double fixed_largest = 2e-4;
 };
 
+/// What a rule asks for between two uses of a buffer. Buffers at fixed addresses stay where they are all the same.
+struct ForcedSwap {
+  static constexpr std::int32_t none = -1;
+
+  std::int32_t buffer = 0;
+  /// Evicted after the run of this step, which uses it; `none` for what is in the host store as the iteration begins.
+  std::int32_t after = none;
+  std::int32_t out = none;     ///< the swap-out starts when the run of this step is done; not before its last write
+  std::int32_t out_by = none;  ///< the run of this step, behind `after`, waits for the swap-out
+  std::int32_t use = none;     ///< the next use, which reads it; `none`: in the next iteration
+  /// The swap-in starts as the run of this step does, when there is room for it then; after `after`, at most `use`.
+  std::int32_t fetch = none;
+  std::int32_t in_by = none;  ///< the run of this step, not before `fetch`, waits for the swap-in
+};
+
 struct WalkRequest {
   /// The op runs: every op once, dependencies kept; recomputable ops may run again where their inputs are as they were.
   std::span<const std::int32_t> order;
@@ -44,6 +59,7 @@ struct WalkRequest {
   bool close = true;
   WalkPolicy policy;
   std::span<const float> bias{};  ///< by buffer: so many times as dear is its eviction; empty: 1 for all
+  std::span<const ForcedSwap> forced{};  ///< swaps to make whatever the policy says, in any order
 };
 
 /// Walks one graph on one device, again and again; keeps its scratch memory. One per thread.
@@ -67,6 +83,11 @@ class Walker {
   /// Of `start`, those that stayed at their address all through, before any closing; `dirty` as it turned
   /// out.
   std::span<const Resident> residents_worth_keeping() const { return worth_keeping_; }
+  /// Bytes that copies of `forced` swaps have moved: at most one swap-out and one swap-in of each.
+  std::int64_t forced_bytes() const { return forced_bytes_; }
+  /// Where the room behind the buffers at fixed addresses begins, in the last walk.
+  std::int64_t fixed_bytes() const { return fixed_bytes_; }
+  bool at_fixed_address(std::int32_t buffer) const { return fixed(buffer); }
   /// Estimated seconds of the iteration: a rough guide, use the simulator.
   double estimated_seconds() const { return run_end_.empty() ? 0 : run_end_.back(); }
 
@@ -81,12 +102,16 @@ class Walker {
     double ready_seconds = 0;
     bool dirty = false;  // the host copy, if any, is not the device's value
     bool home = false;   // at the address of `start` without interruption
+    bool forced = false;           // its next swap-in is asked for
+    std::int32_t not_before = -1;  // the swap-in waits for the run of this step
+    std::int32_t in_by = -1;       // the run of this step waits for it
   };
   struct Copy {
     InstructionKind kind;
     std::int32_t buffer;
     std::int64_t offset;
     std::int32_t step;  // listed after the run of this step
+    std::int32_t awaits = -1, awaited_by = -1;  // steps of runs
   };
   struct Room {
     std::int64_t offset = 0;
@@ -120,6 +145,12 @@ class Walker {
   void touch_segment(std::int32_t buffer, std::int32_t next, double since_seconds);
   std::int64_t op_need(std::int32_t step) const;
   void check_needs();
+  void load_forced(std::span<const ForcedSwap> forced);
+  void force_out(const ForcedSwap& swap);
+  void force_outs(std::int32_t step);
+  void fetch(const ForcedSwap& swap, std::int32_t step);
+  void fetches(std::int32_t step);
+  void wait_for_copies(std::int32_t step);
   void close(const WalkRequest& request);
   void collect_at_last_op();
   void build_list();
@@ -156,6 +187,13 @@ class Walker {
   std::int64_t workspace_offset_ = 0;
   std::int32_t in_step_ = -1;  // the last swap-in is listed after this step
   double in_ready_ = 0, out_ready_ = 0;
+
+  std::vector<ForcedSwap> outs_, fetches_;  // by step of eviction, of fetching
+  std::size_t next_out_ = 0, next_fetch_ = 0;
+  std::int64_t forced_bytes_ = 0;
+  double awaited_seconds_ = 0;  // the next run does not start before
+  std::vector<std::int32_t> run_entries_;  // by step
+  std::vector<std::int32_t> awaited_;      // copies that a later run waits for
 
   InstructionList list_;
   std::vector<std::int32_t> counts_, sorted_;

@@ -50,6 +50,22 @@ void Walker::close(const WalkRequest& request) {
             [](const Resident& a, const Resident& b) { return a.offset < b.offset; });
 }
 
+// The run of `step` is about to be added.
+void Walker::wait_for_copies(std::int32_t step) {
+  const auto entry = static_cast<std::int32_t>(list_.entries.size());
+  run_entries_.push_back(entry);
+  std::size_t kept = 0;
+  for (std::size_t k = 0; k < awaited_.size(); k += 2) {
+    if (awaited_[k] == step) {
+      list_.extra_waits.push_back({entry, awaited_[k + 1], false});
+    } else {
+      awaited_[kept++] = awaited_[k];
+      awaited_[kept++] = awaited_[k + 1];
+    }
+  }
+  awaited_.resize(kept);
+}
+
 // After each run (and before the first) come the swap-outs, then the swap-ins listed there, each in the order
 // in which they were decided: a swap-in may need the room, or the host copy, of a swap-out of the same step.
 void Walker::build_list() {
@@ -65,6 +81,8 @@ void Walker::build_list() {
     sorted_[static_cast<std::size_t>(counts_[bucket(copies_[c])]++)] = static_cast<std::int32_t>(c);
 
   list_.clear();
+  run_entries_.clear();
+  awaited_.clear();
   run_offsets_begin_.push_back(static_cast<std::int32_t>(run_offsets_.size()));
   const auto add = [&](InstructionKind kind, std::int32_t target) {
     list_.entries.push_back({kind, target, static_cast<std::int32_t>(list_.offsets.size())});
@@ -74,6 +92,7 @@ void Walker::build_list() {
   std::size_t next = 0;
   for (std::int32_t step = -1; step < static_cast<std::int32_t>(n); ++step) {
     if (step >= 0) {
+      wait_for_copies(step);
       previous_run = static_cast<std::int32_t>(list_.entries.size());
       add(InstructionKind::run, op_at(step));
       const auto s = static_cast<std::size_t>(step);
@@ -85,6 +104,13 @@ void Walker::build_list() {
       if (policy_.on_demand && n > 0)
         list_.extra_waits.push_back(
             {static_cast<std::int32_t>(list_.entries.size()), previous_run, previous_run < 0});
+      if (copy.awaits >= 0)
+        list_.extra_waits.push_back({static_cast<std::int32_t>(list_.entries.size()),
+                                     run_entries_[static_cast<std::size_t>(copy.awaits)], false});
+      if (copy.awaited_by > step) {
+        awaited_.push_back(copy.awaited_by);
+        awaited_.push_back(static_cast<std::int32_t>(list_.entries.size()));
+      }
       add(copy.kind, copy.buffer);
       list_.offsets.push_back(copy.offset);
     }
