@@ -1,3 +1,4 @@
+#include <swapadvisor/core/error.h>
 #include <swapadvisor/swap/affinity_order.h>
 #include <swapadvisor/swap/joint_search.h>
 
@@ -20,9 +21,14 @@ double JointEvaluator::walk(const JointCandidate& candidate, std::span<const Res
   request.start = start;
   request.policy = candidate.policy;
   request.bias = candidate.bias;
-  walker_.walk(request);
-  waits_.infer(walker_.instructions(), flat_);
   ++evaluations_;
+  try {
+    walker_.walk(request);
+  } catch (const Error&) {
+    // In this order some op cannot work in place, and does not fit without.
+    return std::numeric_limits<double>::infinity();
+  }
+  waits_.infer(walker_.instructions(), flat_);
   return simulator_.iteration_seconds(flat_);
 }
 
@@ -48,6 +54,7 @@ void JointEvaluator::settle(JointCandidate& candidate, int passes) {
       candidate.seconds = seconds;
       candidate.start = start;
     }
+    if (!std::isfinite(seconds)) break;
     const auto next = pass == 0 ? walker_.residents_at_last_op() : walker_.residents_worth_keeping();
     start.assign(next.begin(), next.end());
     if (start.empty()) break;
@@ -131,7 +138,7 @@ std::vector<JointCandidate> JointSearch::batch(std::size_t count, const Make& ma
 // Candidates of equal seconds are nearly always the same plan.
 void JointSearch::keep(std::vector<JointCandidate> candidates) {
   for (JointCandidate& candidate : candidates)
-    if (!candidate.order.empty()) chains_.push_back(std::move(candidate));
+    if (!candidate.order.empty() && std::isfinite(candidate.seconds)) chains_.push_back(std::move(candidate));
   std::stable_sort(chains_.begin(), chains_.end(),
                    [](const JointCandidate& a, const JointCandidate& b) { return a.seconds < b.seconds; });
   chains_.erase(std::unique(chains_.begin(), chains_.end(),
@@ -162,6 +169,7 @@ void JointSearch::try_orders() {
                }));
   };
   time_orders(0);
+  if (best_.order.empty()) Walker(*table_, request_->device).walk({orders.front(), {}});  // throws: an op does not fit
   if (!options_.order || done()) return;
   orders.push_back(depth_first_order(dependencies_));
   for (const AffinityWeights& w : weights) {

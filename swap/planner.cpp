@@ -1,4 +1,5 @@
 #include <swapadvisor/core/error.h>
+#include <swapadvisor/swap/baselines.h>
 #include <swapadvisor/swap/demand.h>
 #include <swapadvisor/swap/joint_planner.h>
 #include <swapadvisor/swap/none.h>
@@ -13,6 +14,12 @@ std::vector<std::unique_ptr<Planner>> all_planners() {
   planners.push_back(std::make_unique<NonePlanner>());
   planners.push_back(std::make_unique<LruPlanner>());
   planners.push_back(std::make_unique<BeladyPlanner>());
+  planners.push_back(std::make_unique<TflmsPlanner>());
+  planners.push_back(std::make_unique<VdnnPlanner>(VdnnPlanner::Layers::convolution));
+  planners.push_back(std::make_unique<VdnnPlanner>(VdnnPlanner::Layers::all));
+  planners.push_back(std::make_unique<SuperNeuronsPlanner>());
+  planners.push_back(std::make_unique<CheckpointPlanner>());
+  planners.push_back(std::make_unique<ZeroOffloadPlanner>());
   planners.push_back(std::make_unique<SwapAdvisorPlanner>());
   planners.push_back(std::make_unique<JointPlanner>());
   return planners;

@@ -117,13 +117,6 @@ void Walker::load_start() {
 // --- moving buffers
 // ----------------------------------------------------------------------------------------------
 
-inline void Walker::free_segment(std::size_t segment, std::int32_t since, double since_seconds) {
-  const std::int32_t buffer = arena_[segment].buffer;
-  state(buffer).offset = -1;
-  state(buffer).home = false;
-  arena_.release(segment, since, since_seconds, in_step_);
-}
-
 inline std::size_t Walker::place(std::int32_t buffer, const Room& room) {
   const std::size_t index = arena_.occupy(room.offset, table_->bytes(buffer), buffer, room.segment);
   ArenaSegment& segment = arena_[index];
@@ -132,12 +125,6 @@ inline std::size_t Walker::place(std::int32_t buffer, const Room& room) {
   state(buffer).offset = room.offset;
   state(buffer).segment = static_cast<std::int32_t>(index);
   return index;
-}
-
-inline std::size_t Walker::segment_of(State& state) const {
-  const std::size_t segment = arena_.find(state.offset, static_cast<std::size_t>(state.segment));
-  state.segment = static_cast<std::int32_t>(segment);
-  return segment;
 }
 
 inline void Walker::touch_segment(std::int32_t buffer, std::int32_t next, double since_seconds) {

@@ -57,7 +57,7 @@ struct WalkRequest {
   /// End with what `start` says: swap in again what was evicted, swap out what is dirty besides. Without it
   /// the walk ends with whatever is resident then, and is no complete iteration.
   bool close = true;
-  WalkPolicy policy;
+  WalkPolicy policy{};
   std::span<const float> bias{};  ///< by buffer: so many times as dear is its eviction; empty: 1 for all
   std::span<const ForcedSwap> forced{};  ///< swaps to make whatever the policy says, in any order
 };
@@ -199,5 +199,18 @@ class Walker {
   std::vector<std::int32_t> counts_, sorted_;
   std::vector<Resident> residents_, at_last_op_, worth_keeping_;
 };
+
+inline void Walker::free_segment(std::size_t segment, std::int32_t since, double since_seconds) {
+  const std::int32_t buffer = arena_[segment].buffer;
+  state(buffer).offset = -1;
+  state(buffer).home = false;
+  arena_.release(segment, since, since_seconds, in_step_);
+}
+
+inline std::size_t Walker::segment_of(State& state) const {
+  const std::size_t segment = arena_.find(state.offset, static_cast<std::size_t>(state.segment));
+  state.segment = static_cast<std::int32_t>(segment);
+  return segment;
+}
 
 }  // namespace swapadvisor
