@@ -27,8 +27,9 @@ from pathlib import Path
 try:
     import torch
 
+    from torch_meta import META, ExportError, first_line
     from torch_op_seconds import PEAKS, Stopwatch, modelled_seconds
-    from torch_trace import META, ExportError, first_line, trace_step, updates_early
+    from torch_trace import trace_step, updates_early
 except ModuleNotFoundError as missing:
     if __name__ != "__main__" or missing.name != "torch":
         raise
@@ -156,7 +157,6 @@ def load_callable(text):
         if place.endswith(".py"):
             spec = importlib.util.spec_from_file_location(Path(place).stem, place)
             module = importlib.util.module_from_spec(spec)
-            sys.modules.setdefault(spec.name, module)
             sys.path.insert(0, str(Path(place).resolve().parent))
             spec.loader.exec_module(module)
         else:
@@ -192,7 +192,7 @@ def torchvision_step(name, arguments, options):
         raise ExportError("torchvision is not installed for this Python (pip install torchvision)") from error
     if name not in models.list_models(module=models):
         raise ExportError(
-            f"torchvision has no classification model '{name}'; models of your own are MODULE:CALLABLE or FILE.py:CALLABLE"
+            f"torchvision has no classification model '{name}'; your own are MODULE:CALLABLE or FILE.py:CALLABLE"
         )
     if name in ("googlenet", "inception_v3"):
         arguments = {"aux_logits": False, "init_weights": False} | arguments
@@ -254,18 +254,36 @@ def parse_arguments():
     )
     positive = positive_integer
     parser.add_argument("--model", required=True, help="torchvision name, MODULE:CALLABLE or FILE.py:CALLABLE")
-    parser.add_argument("--model-arg", action="append", default=[], metavar="NAME=VALUE", help="argument of the callable; may be repeated")
+    parser.add_argument(
+        "--model-arg", action="append", default=[], metavar="NAME=VALUE",
+        help="argument of the callable; may be repeated",
+    )
     parser.add_argument("--batch-size", type=positive, default=32, help="torchvision models: images per step [32]")
     parser.add_argument("--image-size", type=positive, default=224, help="torchvision models: height and width [224]")
     parser.add_argument("--classes", type=positive, default=1000, help="torchvision models: classes [1000]")
-    parser.add_argument("--optimizer", default="sgd", help="sgd, adam, adamw, or MODULE:CALLABLE from parameters to optimizer [sgd]")
+    parser.add_argument(
+        "--optimizer", default="sgd",
+        help="sgd, adam, adamw, or MODULE:CALLABLE from parameters to optimizer [sgd]",
+    )
     parser.add_argument("--momentum", type=float, help="sgd: momentum; 0 for none [0.9]")
     parser.add_argument("--weight-decay", type=float, default=0.0, help="weight decay [0]")
-    parser.add_argument("--device-model", choices=PEAKS, default="v100-16g", help="device whose op seconds are modelled [v100-16g]")
+    parser.add_argument(
+        "--device-model", choices=PEAKS, default="v100-16g",
+        help="device whose op seconds are modelled [v100-16g]",
+    )
     parser.add_argument("--measure", choices=("cpu", "cuda"), help="measure the op seconds here instead")
-    parser.add_argument("--attention", choices=("efficient", "math"), help="how attention runs [efficient; math with --measure cpu]")
-    parser.add_argument("--functional", action="store_true", help="in-place ops on temporaries write new buffers, so that they may be recomputed")
-    parser.add_argument("--updates", choices=("late", "early"), default="late", help="optimizer ops: at the end as in PyTorch, or each as soon as possible [late]")
+    parser.add_argument(
+        "--attention", choices=("efficient", "math"),
+        help="how attention runs [efficient; math with --measure cpu]",
+    )
+    parser.add_argument(
+        "--functional", action="store_true",
+        help="in-place ops on temporaries write new buffers, so that they may be recomputed",
+    )
+    parser.add_argument(
+        "--updates", choices=("late", "early"), default="late",
+        help="optimizer ops: at the end as in PyTorch, or each as soon as possible [late]",
+    )
     parser.add_argument("--name", help="name of the graph [the model's]")
     parser.add_argument("--out", required=True, metavar="FILE", help="the graph")
     parser.add_argument("--json", action="store_true", help="print one JSON object on standard output")

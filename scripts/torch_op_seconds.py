@@ -8,13 +8,14 @@ import torch
 from torch.utils._pytree import tree_flatten, tree_map
 from torch.utils.flop_counter import flop_registry
 
-from torch_trace import ExportError, first_line, storage_of, tensors_in
+from torch_meta import ExportError, first_line, storage_of, tensors_in
 
 # What well-tuned libraries reach of the peaks, and the least time of any op: as for SwapAdvisor's own models.
 MATRIX_EFFICIENCY = 0.7
 BANDWIDTH_EFFICIENCY = 0.8
 LAUNCH_SECONDS = 5e-6
 REPEATS = 5
+GATHERS = {"embedding", "index", "index_select", "gather"}  # read as much as they write, not the whole table
 SECONDS_PER_OP = 0.2  # further repeats of an op end then
 
 
@@ -52,7 +53,11 @@ def modelled_seconds(call, peaks):
     operands, results = tensors_in((args, kwargs)), tensors_in(result)
     dtypes = [t.dtype for t in operands + results if t.dtype.is_floating_point]
     rate = getattr(peaks, str(dtypes[0]).removeprefix("torch."), peaks.float32) if dtypes else peaks.float32
-    moved = sum(map(touched_bytes, operands + results))
+    written = sum(map(touched_bytes, results))
+    read = [touched_bytes(t) for t in operands]
+    if function._overloadpacket.__name__ in GATHERS:
+        read = [min(size, written) for size in read]
+    moved = sum(read) + written
     math = flops / (rate * MATRIX_EFFICIENCY)
     memory = moved / (peaks.bytes_per_second * BANDWIDTH_EFFICIENCY)
     return LAUNCH_SECONDS + max(math, memory)
@@ -76,7 +81,9 @@ class Stopwatch:
                 with torch.no_grad():
                     self._known[key] = self._run(op.call)
             except Exception as error:
-                raise ExportError(f"op '{op.name}' ({op.type}) cannot be measured on {self._device}: {first_line(error)}") from error
+                raise ExportError(
+                    f"op '{op.name}' ({op.type}) cannot be measured on {self._device}: {first_line(error)}"
+                ) from error
         return self._known[key]
 
     @staticmethod

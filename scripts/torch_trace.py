@@ -5,24 +5,21 @@ A dispatch mode sees each kernel call below autograd. Storages are the buffers; 
 """
 
 import contextlib
-import copy
 from dataclasses import dataclass, field
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_flatten, tree_map
 
-META = torch.device("meta")
+from torch_meta import META, ExportError, MetaCopies, covers_storage, aliases, first_line, gpu_calls, storage_of, tensors_in
+
 # Calls that only reserve memory: the buffer begins with the op that writes it first.
 ALLOCATIONS = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided"}
 # Calls that use the shape of their first operand, not its values.
-SHAPE_ONLY = {"ones_like", "zeros_like", "full_like", "rand_like", "randn_like", "randint_like", "new_zeros", "new_ones", "new_full"}
+LIKE = {"ones_like", "zeros_like", "full_like", "rand_like", "randn_like", "randint_like"}
+SHAPE_ONLY = LIKE | {"new_zeros", "new_ones", "new_full"}
 # In-place calls that do not read what they overwrite.
-OVERWRITES = {"zero_", "fill_", "copy_", "bernoulli_", "uniform_", "normal_", "random_", "exponential_", "log_normal_", "geometric_", "cauchy_"}
-
-
-class ExportError(Exception):
-    """A step that cannot be exported, in one sentence."""
+RANDOM = {"bernoulli_", "uniform_", "normal_", "random_", "exponential_", "log_normal_", "geometric_", "cauchy_"}
+OVERWRITES = {"zero_", "fill_", "copy_"} | RANDOM
 
 
 @dataclass
@@ -53,107 +50,6 @@ class StepGraph:
     name: str
     buffers: list = field(default_factory=list)
     ops: list = field(default_factory=list)
-
-
-def tensors_in(value):
-    """The tensors on the traced device in any nesting of tuples, lists and dicts. Others are host scalars."""
-    return [t for t in tree_flatten(value)[0] if isinstance(t, torch.Tensor) and t.device.type == "meta"]
-
-
-def storage_of(tensor):
-    try:
-        return tensor.untyped_storage()
-    except (NotImplementedError, RuntimeError):
-        raise ExportError(f"a tensor of layout {tensor.layout} has no storage: only dense tensors can be exported") from None
-
-
-def covers_storage(tensor):
-    return tensor.numel() * tensor.element_size() == storage_of(tensor).nbytes() and not any(
-        stride == 0 for size, stride in zip(tensor.shape, tensor.stride()) if size > 1
-    )
-
-
-class MetaCopies:
-    """Meta tensors with the sizes, strides and shared storages of real ones."""
-
-    def __init__(self):
-        self.memo = {}  # as copy.deepcopy's: id of the original → copy
-        self._originals = []  # ids stay theirs
-        self._storages = {}
-
-    def tensor(self, t):
-        if id(t) in self.memo:
-            return self.memo[id(t)]
-        storage = storage_of(t)
-        if storage._cdata not in self._storages:
-            self._storages[storage._cdata] = torch.empty(storage.nbytes(), dtype=torch.uint8, device=META).untyped_storage()
-        made = torch.empty(0, dtype=t.dtype, device=META)
-        made.set_(self._storages[storage._cdata], t.storage_offset(), t.shape, t.stride())
-        if isinstance(t, torch.nn.Parameter):
-            made = torch.nn.Parameter(made, requires_grad=t.requires_grad)
-            made.__dict__.update(t.__dict__)
-        elif t.is_leaf:
-            made.requires_grad_(t.requires_grad)
-        self.memo[id(t)] = made
-        self._originals += [t, storage]
-        return made
-
-    def tree(self, value):
-        return tree_map(lambda leaf: self.tensor(leaf) if isinstance(leaf, torch.Tensor) else leaf, value)
-
-    def modules(self, model, loss_fn, optimizer):
-        """Copies of the three that share tensors as the originals do."""
-        for module in (model, loss_fn):
-            if isinstance(module, torch.nn.Module):
-                for part in module.modules():
-                    plain = (value for value in vars(part).values() if isinstance(value, torch.Tensor))
-                    for t in [*part.parameters(recurse=False), *part.buffers(recurse=False), *plain]:
-                        self.tensor(t)
-        for state in optimizer.state.values():
-            for t in state.values() if isinstance(state, dict) else ():
-                # Step counters of optimizers stay on the host, where they are read.
-                if isinstance(t, torch.Tensor) and not (t.device.type == "cpu" and t.dim() == 0):
-                    self.tensor(t)
-        try:
-            return copy.deepcopy((model, loss_fn, optimizer), self.memo)
-        except Exception as error:
-            raise ExportError(f"the model, its loss or its optimizer cannot be copied: {first_line(error)}") from error
-
-
-@contextlib.contextmanager
-def gpu_calls(attention):
-    """Makes two calls on meta tensors as a GPU makes them, wherever they come from: dropout with a mask of bytes, and
-    attention that does not store its weights (`attention` "efficient"; "math": matrix products and a softmax)."""
-    library = torch.library.Library("aten", "IMPL")
-    try:
-        library.impl("dropout", gpu_dropout, "AutogradMeta")
-        if attention == "efficient":
-            library.impl("scaled_dot_product_attention", gpu_attention, "AutogradMeta")
-        yield
-    finally:
-        library._destroy()
-
-
-def gpu_dropout(input, p, train):
-    if not train or p == 0:
-        return torch.ops.aten.dropout.default.decompose(input, p, train)
-    return torch.native_dropout(input, p, True)[0]
-
-
-def gpu_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False):
-    if query.dim() != 4 or enable_gqa:
-        return torch.ops.aten.scaled_dot_product_attention.default.decompose(
-            query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa
-        )
-    bias = attn_mask
-    if bias is not None:
-        if bias.dtype == torch.bool:
-            bias = torch.zeros_like(bias, dtype=query.dtype).masked_fill_(bias.logical_not(), float("-inf"))
-        bias = bias.expand(query.shape[0], query.shape[1], query.shape[2], key.shape[2])
-    wants_gradient = torch.is_grad_enabled() and any(t.requires_grad for t in (query, key, value))
-    return torch.ops.aten._scaled_dot_product_efficient_attention(
-        query, key, value, bias, wants_gradient, dropout_p, is_causal, scale=scale
-    )[0]
 
 
 class Names:
@@ -262,12 +158,11 @@ class Tracer(TorchDispatchMode):
         arguments = function._schema.arguments
         if kind in SHAPE_ONLY:
             unread.add(arguments[0].name)
-        values = [(a, args[i] if i < len(args) else kwargs.get(a.name)) for i, a in enumerate(arguments)]
-        by_name = {a.name: value for a, value in values}
-        if kind == "native_batch_norm_backward" and by_name["train"]:
+        values = argument_values(function, args, kwargs)
+        if kind == "native_batch_norm_backward" and values["train"]:
             unread |= {"running_mean", "running_var"}  # of use in evaluation only
-        for argument, value in values:
-            tensors = tensors_in(value)
+        for argument in arguments:
+            tensors = tensors_in(values[argument.name])
             if argument.alias_info is not None and argument.alias_info.is_write:
                 writes += tensors
                 if kind in OVERWRITES or getattr(argument, "is_out", False):
@@ -344,7 +239,7 @@ class Tracer(TorchDispatchMode):
                 recomputable=not updates and not is_random(function, call),
                 inplace=not updates and may_share_address(function, reads + writes, results),
                 update=self.phase == "update",
-                call=call,
+                call=aliases(call),
             )
         )
 
@@ -357,8 +252,7 @@ class Tracer(TorchDispatchMode):
     def _record_batch_norm(self, function, args, kwargs, result, fresh):
         """Batch norm of training updates its running statistics too, though its schema does not say so. It becomes two ops:
         the pure one, which may be recomputed, and the update, whose time is part of the first."""
-        names = [a.name for a in function._schema.arguments]
-        values = dict(zip(names, args)) | kwargs
+        values = argument_values(function, args, kwargs)
         running = [values["running_mean"], values["running_var"]]
         if not values["training"] or running[0] is None:
             return False
@@ -377,9 +271,13 @@ def is_random(function, call):
     # Backward calls draw nothing new, and attention draws nothing without dropout.
     if torch.Tag.nondeterministic_seeded not in function.tags or type_name(function).endswith("_backward"):
         return False
-    _, args, kwargs, _ = call
-    values = dict(zip((a.name for a in function._schema.arguments), args)) | kwargs
-    return values.get("dropout_p", None) != 0
+    return argument_values(function, call[1], call[2]).get("dropout_p") != 0
+
+
+def argument_values(function, args, kwargs):
+    """All arguments of a call by name, defaults included."""
+    arguments = function._schema.arguments
+    return {a.name: args[i] if i < len(args) else kwargs.get(a.name, a.default_value) for i, a in enumerate(arguments)}
 
 
 def may_share_address(function, operands, results):
@@ -391,11 +289,6 @@ def may_share_address(function, operands, results):
     return bool(same) and all(
         t.shape == result.shape and t.stride() == result.stride() and t.dtype == result.dtype for t in same
     )
-
-
-def first_line(error):
-    lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0][:200]}" if lines else type(error).__name__
 
 
 def watch_modules(model, tracer_of):
@@ -518,11 +411,12 @@ def sentences(tracer_of):
         reads_values = {torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape}
         if call is not None and reads_values & set(call.tags) and not isinstance(error, IndexError):
             raise ExportError(
-                f"{place} the values of a tensor decide what comes next ({call}), but a plan needs a step that is the same for all data"
+                f"{place} the values of a tensor decide what comes next ({call}), "
+                "but a plan needs a step that is the same for all data"
             ) from error
         hint = ""
         if "device" in str(error) and "meta" in str(error):
-            hint = " (a tensor of a closure or global variable? those of the model, inputs, target and loss module are traced)"
+            hint = " (a tensor of a closure or global variable? model, inputs, target and loss module may have tensors)"
         raise ExportError(f"{place} the step failed after {call}: {first_line(error)}{hint}") from error
 
 

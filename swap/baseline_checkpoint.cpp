@@ -83,7 +83,7 @@ Program CheckpointPlanner::plan(const PlanRequest& request) const {
   const double root = std::sqrt(std::max(1.0, static_cast<double>(graph.turn)));
   std::vector<Rule> rules;
   for (const double count : {root, root / 2, root * 2})
-    rules.push_back(segment_rule(graph, segments(pass, std::max(1.0, std::round(count)))));
+    rules.push_back(segment_rule(graph, segments(pass, std::max(2.0, std::round(count)))));
   return plan_by_rules(request, name(), graph, rules);
 }
 

@@ -124,8 +124,10 @@ class RuleWalks {
     keep_staying(rule, first);
   }
 
-  std::int64_t fallback_bytes() const { return fallback_bytes_; }
-  double seconds() const { return evaluator_.best_seconds(); }
+  // The less the better: bytes of fallback when more than a quarter of the copied bytes are, then seconds.
+  std::pair<std::int64_t, double> rank() const {
+    return {fallback_bytes_ * 4 > moved_bytes_ ? fallback_bytes_ : 0, evaluator_.best_seconds()};
+  }
 
   Program program(const std::string& name, const PlanRequest& request) const {
     Program program = evaluator_.best_program(name, request);
@@ -147,11 +149,15 @@ class RuleWalks {
   std::int64_t evaluate(const Rule& rule, std::span<const Resident> start) {
     const double before = evaluator_.best_seconds();
     const double seconds = evaluator_.evaluate(ask(rule, start, true));
-    std::int64_t bytes = -first_and_last_ - walker().forced_bytes();
+    std::int64_t moved = 0;
     for (const InstructionList::Entry& entry : walker().instructions().entries)
-      if (entry.kind != InstructionKind::run) bytes += raw_bytes(table_, entry.target);
-    if (seconds < before) fallback_bytes_ = bytes;
-    return bytes;
+      if (entry.kind != InstructionKind::run) moved += raw_bytes(table_, entry.target);
+    const std::int64_t fallback = moved - first_and_last_ - walker().forced_bytes();
+    if (seconds < before) {
+      moved_bytes_ = moved;
+      fallback_bytes_ = fallback;
+    }
+    return fallback;
   }
 
   // Of what the iteration starts with, what had to move is not there at the start of the next try. False when the rule
@@ -200,7 +206,7 @@ class RuleWalks {
   std::int64_t limit_;
   std::vector<float> bias_;
   std::int64_t first_and_last_ = 0;  // bytes of inputs swapped in once, outputs swapped out once
-  std::int64_t fallback_bytes_ = 0;  // of the fastest
+  std::int64_t moved_bytes_ = 0, fallback_bytes_ = 0;  // of the fastest
 };
 
 }  // namespace
@@ -220,8 +226,7 @@ Program plan_by_rules(const PlanRequest& request, const std::string& name, const
                       largest_need(graph.table, rule.runs) <= request.device.memory_bytes;
     auto walks = std::make_unique<RuleWalks>(request, graph, policy);
     walks->walk(fits ? rule : as_given);
-    const auto key = [](const RuleWalks& w) { return std::pair(w.fallback_bytes(), w.seconds()); };
-    if (!best || key(*walks) < key(*best)) best = std::move(walks);
+    if (!best || walks->rank() < best->rank()) best = std::move(walks);
   }
   return best->program(name, request);
 }

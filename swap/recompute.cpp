@@ -132,10 +132,12 @@ namespace {
 /// Builds a run sequence, op by op.
 class Sequence {
  public:
-  Sequence(const OpTable& table, std::span<const std::uint8_t> again, std::vector<std::int32_t>& runs)
+  Sequence(const OpTable& table, std::span<const std::uint8_t> again, std::span<const std::uint8_t> each_time,
+           std::vector<std::int32_t>& runs)
       : table_(table),
         runs_(runs),
         to_do_(again.begin(), again.end()),
+        each_time_(each_time),
         writer_(table.buffer_count(), -1),
         written_at_(table.buffer_count(), -1),
         run_at_(table.op_count(), -1) {}
@@ -149,6 +151,8 @@ class Sequence {
     }
     run_at_[index(op)] = time_++;
     runs_.push_back(op);
+    for (std::int32_t made : dropped_) to_do_[index(made)] = 1;
+    dropped_.clear();
   }
 
   // Runs again what `op` reads and what has not been made again yet, with all that takes.
@@ -167,7 +171,9 @@ class Sequence {
       if (wanted >= 0) {
         to_do_[index(wanted)] = 0;
         // Otherwise its value is kept: nothing is wrong without the second run.
-        if (finds_its_inputs(wanted)) stack_.push_back({wanted, 0});
+        if (!finds_its_inputs(wanted)) continue;
+        stack_.push_back({wanted, 0});
+        if (!each_time_.empty() && each_time_[index(wanted)] != 0) dropped_.push_back(wanted);
         continue;
       }
       if (stack_.size() > 1) runs_.push_back(frame.op);
@@ -191,6 +197,8 @@ class Sequence {
   const OpTable& table_;
   std::vector<std::int32_t>& runs_;
   std::vector<std::uint8_t> to_do_;
+  std::span<const std::uint8_t> each_time_;
+  std::vector<std::int32_t> dropped_;  // to be made again for the next that reads them
   std::vector<std::int32_t> writer_, written_at_;  // of each buffer's present value
   std::vector<std::int32_t> run_at_;
   std::int32_t time_ = 0;
@@ -200,9 +208,10 @@ class Sequence {
 }  // namespace
 
 void run_sequence(const OpTable& table, std::span<const std::int32_t> order, std::int32_t turn,
-                  std::span<const std::uint8_t> again, std::vector<std::int32_t>& runs) {
+                  std::span<const std::uint8_t> again, std::vector<std::int32_t>& runs,
+                  std::span<const std::uint8_t> each_time) {
   runs.clear();
-  Sequence sequence(table, again, runs);
+  Sequence sequence(table, again, each_time, runs);
   for (std::size_t s = 0; s < order.size(); ++s) {
     const bool behind_turn = static_cast<std::int32_t>(s) >= turn;
     if (behind_turn) sequence.make_inputs(order[s]);

@@ -60,8 +60,10 @@ class RecomputeChoice {
 };
 
 /// The op runs of an order with `again` ops run a second time: each right before its first reader behind the turn. Ops
-/// that would no longer find their inputs as they were are left out. `again` is per op.
+/// that would no longer find their inputs as they were are left out. `again` is per op. Ops in `each_time` (per op, or
+/// empty) run again for every op of the order that needs them, so that their values live no longer than that.
 void run_sequence(const OpTable& table, std::span<const std::int32_t> order, std::int32_t turn,
-                  std::span<const std::uint8_t> again, std::vector<std::int32_t>& runs);
+                  std::span<const std::uint8_t> again, std::vector<std::int32_t>& runs,
+                  std::span<const std::uint8_t> each_time = {});
 
 }  // namespace swapadvisor

@@ -89,6 +89,7 @@ TEST(NonePlanner, KeepsEverythingAndWorksInPlace) {
 TEST(Planners, WhatFitsIsNotSwapped) {
   const PlanGraph graph = small_network();
   for (const PlannerInfo& info : planner_list()) {
+    if (info.name.starts_with("vdnn")) continue;  // offloads by its rule, whatever fits
     const Program program =
         make_planner(info.name)->plan(request_for(graph, device(device_bytes_needed(graph))));
     EXPECT_EQ(program.planner, info.name);

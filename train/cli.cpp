@@ -17,6 +17,7 @@ void add_commands(CLI::App& app) {
   add_step_command(app);
   add_profile_command(app);
   add_plan_command(app);
+  add_compare_command(app);
   add_simulate_command(app);
   add_verify_command(app);
   add_list_commands(app);

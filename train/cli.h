@@ -145,6 +145,7 @@ void add_eval_command(CLI::App& app);
 void add_step_command(CLI::App& app);
 void add_profile_command(CLI::App& app);
 void add_plan_command(CLI::App& app);
+void add_compare_command(CLI::App& app);
 void add_simulate_command(CLI::App& app);
 void add_verify_command(CLI::App& app);
 void add_list_commands(CLI::App& app);  ///< models, planners, devices

@@ -1,25 +1,21 @@
 // plan, simulate, verify: nothing here runs an op or allocates a tensor.
-#include <swapadvisor/swap/cost_model.h>
-#include <swapadvisor/swap/device_spec.h>
 #include <swapadvisor/swap/plan_file.h>
 #include <swapadvisor/swap/plan_json.h>
 #include <swapadvisor/swap/simulate.h>
 #include <swapadvisor/swap/trace.h>
 #include <swapadvisor/swap/verify.h>
-#include <swapadvisor/train/cli.h>
-#include <swapadvisor/train/progress.h>
+#include <swapadvisor/train/plan_source.h>
 
-#include <filesystem>
+#include <optional>
 
 namespace swapadvisor {
 namespace {
 
 struct PlanCommand {
-  TaskOptions task;
-  OptimizerCommandOptions optimizer;
+  PlanSource source;
   PlanCommandOptions plan;
   OutputOptions output;
-  std::string graph_file, profile_file, device = "v100-16g", out, trace, graph_out;
+  std::string out, trace, graph_out;
   std::uint64_t seed = 1;
   int threads = 1;
 };
@@ -42,38 +38,9 @@ void print_prediction(const Program& program, std::int64_t needed) {
     fmt::print("search             {} plans in {}\n", program.search.evaluations, format_seconds(program.search.seconds));
 }
 
-/// The model's training graph with seconds from a profile or the device's cost model.
-PlanGraph graph_of_model(const PlanCommand& c) {
-  Graph graph(c.task.model);
-  const Model model = as_usage([&] { return find_model(c.task.model, c.task.model_options); });
-  c.optimizer.check_usage();
-  StepOptions step;
-  step.batch_size = c.task.batch_size;
-  step.mean.assign(static_cast<std::size_t>(model.info.channels), 0.5);
-  step.deviation.assign(static_cast<std::size_t>(model.info.channels), 0.25);
-  step.optimizer = c.optimizer.optimizer;
-  build_training_graph(graph, model, step);
-  if (!c.profile_file.empty()) {
-    const PlanGraph measured = read_graph(c.profile_file);
-    PlanGraph plain = measured;
-    for (PlanOp& op : plain.ops) op.workspace_bytes = 0;
-    if (!same_structure(plain, lower(graph, {})))
-      fail("{}: the profile is of another graph than '{}' with these options", c.profile_file, c.task.model);
-    return measured;
-  }
-  const auto compute = find_compute_spec(c.device);
-  if (!compute)
-    fail("there is no cost model for device '{}': give measured seconds with --profile, or a graph with --graph",
-         c.device);
-  return lower(graph, model_ops(graph, *compute));
-}
-
 void run_plan(const PlanCommand& c) {
-  if (c.task.model.empty() == c.graph_file.empty())
-    throw CLI::ValidationError("plan needs either MODEL or --graph FILE");
-  const bool file = std::filesystem::exists(c.device);
-  DeviceSpec device = file ? find_device(c.device) : as_usage([&] { return find_device(c.device); });
-  const PlanGraph graph = c.graph_file.empty() ? graph_of_model(c) : read_graph(c.graph_file);
+  DeviceSpec device = c.source.device_spec();
+  const PlanGraph graph = c.source.graph();
   if (!c.graph_out.empty()) write_graph(c.graph_out, graph);
   const std::int64_t needed = device_bytes_needed(graph);
   if (const auto limit = c.plan.limit()) device.memory_bytes = limit->resolve(needed);
@@ -150,14 +117,9 @@ void run_verify(const std::string& path, const OutputOptions& output) {
 void add_plan_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("plan", "Plan a model's or a graph's training step, without running it");
   auto c = std::make_shared<PlanCommand>();
-  c->task.batch_size = 32;
-  c->task.add_to(*command, false);
-  c->optimizer.add_to(*command);
+  c->source.add_to(*command);
   c->plan.add_to(*command);
   c->output.add_to(*command);
-  command->add_option("--graph", c->graph_file, "Plan this graph v1 file instead of a model");
-  command->add_option("--profile", c->profile_file, "Measured seconds: a graph v1 file from `swapadvisor profile`");
-  command->add_option("--device", c->device, "Device name or device v1 file")->capture_default_str();
   command->add_option("--threads", c->threads, "Search threads; they change no answer")->check(CLI::Range(1, 1024));
   command->add_option("--seed,--planner-seed", c->seed, "Seed of the search")->capture_default_str();
   command->add_option("--out", c->out, "Write the plan to this file");

@@ -44,7 +44,7 @@ struct SessionOptions {
 };
 
 /// The planner when none is named and not everything fits.
-inline constexpr const char* default_planner = "belady";
+inline constexpr const char* default_planner = "joint";
 
 /// A scalar that an iteration left in output `name`. The output must hold one element of T.
 template <class T>

@@ -77,7 +77,8 @@ Trainer::Trainer(const Model& model, const Dataset& train, const Dataset* test, 
     eval.plan_file.clear();
     eval.op_profiles.reset();
     eval.trace_iterations = 0;
-    eval.planner = options_.session.planner == "none" ? "" : options_.session.planner;
+    // Evaluation has little to swap: no search for it.
+    eval.planner = options_.session.planner == "none" ? "" : "belady";
     eval.device_spec = training_->device_spec();
     eval.memory_limit = SizeLimit{training_->bytes_limit()};
     evaluation_ = std::make_unique<Session>(evaluation_graph_, device, host, kernels, eval);

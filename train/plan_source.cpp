@@ -1,0 +1,55 @@
+#include <swapadvisor/swap/cost_model.h>
+#include <swapadvisor/swap/device_spec.h>
+#include <swapadvisor/swap/plan_file.h>
+#include <swapadvisor/train/plan_source.h>
+
+#include <filesystem>
+
+namespace swapadvisor {
+
+void PlanSource::add_to(CLI::App& command) {
+  task.batch_size = 32;
+  task.add_to(command, false);
+  optimizer.add_to(command);
+  command.add_option("--graph", graph_file, "Plan this graph v1 file instead of a model");
+  command.add_option("--profile", profile_file, "Measured seconds: a graph v1 file from `swapadvisor profile`");
+  command.add_option("--device", device, "Device name or device v1 file")->capture_default_str();
+}
+
+DeviceSpec PlanSource::device_spec() const {
+  const bool file = std::filesystem::exists(device);
+  return file ? find_device(device) : as_usage([&] { return find_device(device); });
+}
+
+PlanGraph PlanSource::graph() const {
+  if (task.model.empty() == graph_file.empty())
+    throw CLI::ValidationError("this command needs either MODEL or --graph FILE");
+  return graph_file.empty() ? graph_of_model() : read_graph(graph_file);
+}
+
+PlanGraph PlanSource::graph_of_model() const {
+  Graph graph(task.model);
+  const Model model = as_usage([&] { return find_model(task.model, task.model_options); });
+  optimizer.check_usage();
+  StepOptions step;
+  step.batch_size = task.batch_size;
+  step.mean.assign(static_cast<std::size_t>(model.info.channels), 0.5);
+  step.deviation.assign(static_cast<std::size_t>(model.info.channels), 0.25);
+  step.optimizer = optimizer.optimizer;
+  build_training_graph(graph, model, step);
+  if (!profile_file.empty()) {
+    const PlanGraph measured = read_graph(profile_file);
+    PlanGraph plain = measured;
+    for (PlanOp& op : plain.ops) op.workspace_bytes = 0;
+    if (!same_structure(plain, lower(graph, {})))
+      fail("{}: the profile is of another graph than '{}' with these options", profile_file, task.model);
+    return measured;
+  }
+  const auto compute = find_compute_spec(device);
+  if (!compute)
+    fail("there is no cost model for device '{}': give measured seconds with --profile, or a graph with --graph",
+         device);
+  return lower(graph, model_ops(graph, *compute));
+}
+
+}  // namespace swapadvisor
