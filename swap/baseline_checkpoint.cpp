@@ -7,7 +7,9 @@
 namespace swapadvisor {
 namespace {
 
-std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
+std::size_t index(std::int32_t i) {
+  return static_cast<std::size_t>(i);
+}
 
 /// The forward pass as segments see it.
 struct ForwardPass {
@@ -34,8 +36,8 @@ ForwardPass measure(const RuleGraph& graph) {
   return pass;
 }
 
-// By forward step: its segment. A segment ends when it has made its share of bytes, or within half as many more, where
-// the fewest bytes cross the boundary.
+// By forward step: its segment. A segment ends when it has made its share of bytes, or within half as many
+// more, where the fewest bytes cross the boundary.
 std::vector<std::int32_t> segments(const ForwardPass& pass, double count) {
   const double share = static_cast<double>(pass.total) / count;
   const std::size_t turn = pass.made.size();
@@ -64,7 +66,8 @@ Rule segment_rule(const RuleGraph& graph, const std::vector<std::int32_t>& segme
     again[index(graph.order[s])] = graph.recompute.eligible(graph.order[s]) && segment[s] < last ? 1 : 0;
   for (const Gap& gap : find_gaps(graph.table, graph.order)) {
     if (gap.written < 0 || gap.use >= graph.turn) continue;
-    if (segment[index(gap.use)] != segment[index(gap.written)]) again[index(graph.order[index(gap.written)])] = 0;
+    if (segment[index(gap.use)] != segment[index(gap.written)])
+      again[index(graph.order[index(gap.written)])] = 0;
   }
   Rule rule;
   run_sequence(graph.table, graph.order, graph.turn, again, rule.runs);
@@ -74,7 +77,9 @@ Rule segment_rule(const RuleGraph& graph, const std::vector<std::int32_t>& segme
 }  // namespace
 
 PlannerInfo CheckpointPlanner::info() const {
-  return {"checkpoint", "sublinear memory (Chen et al. 2016): about sqrt(n) forward segments are run again, no swaps", false};
+  return {"checkpoint",
+          "sublinear memory (Chen et al. 2016): about sqrt(n) forward segments are run again, no swaps",
+          false};
 }
 
 Program CheckpointPlanner::plan(const PlanRequest& request) const {

@@ -11,7 +11,9 @@
 namespace swapadvisor {
 namespace {
 
-std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
+std::size_t index(std::int32_t i) {
+  return static_cast<std::size_t>(i);
+}
 
 template <std::size_t n>
 bool holds_any(std::string_view type, const std::array<std::string_view, n>& words) {
@@ -22,18 +24,24 @@ bool holds_any(std::string_view type, const std::array<std::string_view, n>& wor
 }  // namespace
 
 RuleGraph::RuleGraph(const PlanGraph& graph)
-    : table(graph), order(given_order(graph)), recompute(table, order), turn(recompute.turn()),
+    : table(graph),
+      order(given_order(graph)),
+      recompute(table, order),
+      turn(recompute.turn()),
       expensive(expensive_ops(graph)) {}
 
 std::vector<std::uint8_t> expensive_ops(const PlanGraph& graph) {
-  constexpr std::array<std::string_view, 6> costly = {"conv", "gemm", "matmul", "linear", "dense", "attention"};
-  constexpr std::array<std::string_view, 16> cheap = {"relu", "gelu",  "tanh", "sigmoid", "norm", "bn",   "pool", "gap",
-                                                      "add",  "scale", "bias", "softmax", "drop", "cell", "cast", "loss"};
+  constexpr std::array<std::string_view, 6> costly = {"conv",   "gemm",  "matmul",
+                                                      "linear", "dense", "attention"};
+  constexpr std::array<std::string_view, 16> cheap = {"relu", "gelu", "tanh", "sigmoid", "norm", "bn",
+                                                      "pool", "gap",  "add",  "scale",   "bias", "softmax",
+                                                      "drop", "cell", "cast", "loss"};
   std::vector<double> bytes(graph.ops.size(), 0);
   double fastest = 0;
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     for (std::int32_t b : graph.ops[i].inputs) bytes[i] += static_cast<double>(graph.buffers[index(b)].bytes);
-    for (std::int32_t b : graph.ops[i].outputs) bytes[i] += static_cast<double>(graph.buffers[index(b)].bytes);
+    for (std::int32_t b : graph.ops[i].outputs)
+      bytes[i] += static_cast<double>(graph.buffers[index(b)].bytes);
     if (graph.ops[i].seconds > 0) fastest = std::max(fastest, bytes[i] / graph.ops[i].seconds);
   }
   std::vector<std::uint8_t> expensive(graph.ops.size(), 0);
@@ -60,7 +68,8 @@ std::vector<Gap> find_gaps(const OpTable& table, std::span<const std::int32_t> r
   return gaps;
 }
 
-std::vector<std::int32_t> layer_starts(const OpTable& table, std::span<const std::int32_t> runs, std::int32_t turn) {
+std::vector<std::int32_t> layer_starts(const OpTable& table, std::span<const std::int32_t> runs,
+                                       std::int32_t turn) {
   constexpr std::int32_t close = 3;
   std::vector<std::int32_t> start(runs.size());
   std::vector<std::uint8_t> gradient(table.buffer_count(), 0);  // written behind the turn
@@ -106,13 +115,17 @@ std::int64_t largest_need(const OpTable& table, std::span<const std::int32_t> ru
 class RuleWalks {
  public:
   RuleWalks(const PlanRequest& request, const RuleGraph& graph, const WalkPolicy& policy)
-      : table_(graph.table), evaluator_(graph.table, request.device), policy_(policy),
-        limit_(request.device.memory_bytes), bias_(graph.table.buffer_count(), keep) {
+      : table_(graph.table),
+        evaluator_(graph.table, request.device),
+        policy_(policy),
+        limit_(request.device.memory_bytes),
+        bias_(graph.table.buffer_count(), keep) {
     std::vector<std::uint8_t> used(table_.buffer_count(), 0);
     for (std::int32_t op : graph.order)
       for (const OpTable::Operand& operand : table_.operands(op)) used[index(operand.buffer)] = 1;
     for (std::size_t b = 0; b < used.size(); ++b)
-      if (used[b] != 0 && table_.two_slots(static_cast<std::int32_t>(b))) first_and_last_ += raw_bytes(table_, static_cast<std::int32_t>(b));
+      if (used[b] != 0 && table_.two_slots(static_cast<std::int32_t>(b)))
+        first_and_last_ += raw_bytes(table_, static_cast<std::int32_t>(b));
   }
 
   void walk(const Rule& rule) {
@@ -160,8 +173,8 @@ class RuleWalks {
     return fallback;
   }
 
-  // Of what the iteration starts with, what had to move is not there at the start of the next try. False when the rule
-  // alone makes everything fit.
+  // Of what the iteration starts with, what had to move is not there at the start of the next try. False when
+  // the rule alone makes everything fit.
   bool keep_staying(const Rule& rule, std::vector<Resident> start) {
     constexpr int most_passes = 4;
     for (int pass = 0; pass < most_passes; ++pass) {
@@ -178,7 +191,8 @@ class RuleWalks {
   // Persistent buffers side by side at the bottom, as many as leave every run room for its other operands.
   std::vector<Resident> all_that_stays(const Rule& rule) {
     std::vector<std::uint8_t> in_host(table_.buffer_count(), 0), used(table_.buffer_count(), 0);
-    for (const ForcedSwap& swap : rule.swaps) in_host[index(swap.buffer)] |= swap.use < 0 || swap.after < 0 ? 1 : 0;
+    for (const ForcedSwap& swap : rule.swaps)
+      in_host[index(swap.buffer)] |= swap.use < 0 || swap.after < 0 ? 1 : 0;
     std::int64_t others = 0;
     for (std::int32_t op : rule.runs) {
       std::int64_t need = table_.workspace(op);

@@ -6,7 +6,9 @@
 namespace swapadvisor {
 namespace {
 
-std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
+std::size_t index(std::int32_t i) {
+  return static_cast<std::size_t>(i);
+}
 
 /// The cheap ops between two convolution-like ones are a segment.
 struct Segments {
@@ -15,8 +17,8 @@ struct Segments {
   std::vector<std::uint8_t> each_time;  ///< by op: and that for each backward op that needs it
 };
 
-// Cheap forward ops run again, but for those whose outputs are read by cheap ops of a later segment (a residual
-// connection): so a segment is made again from checkpoints alone.
+// Cheap forward ops run again, but for those whose outputs are read by cheap ops of a later segment (a
+// residual connection): so a segment is made again from checkpoints alone.
 Segments find_segments(const RuleGraph& graph) {
   Segments segments;
   segments.of_step.resize(index(graph.turn));
@@ -35,36 +37,41 @@ Segments find_segments(const RuleGraph& graph) {
     for (const OpTable::Operand& operand : graph.table.operands(op)) {
       std::int32_t& writer = written[index(operand.buffer)];
       const bool other = writer >= 0 && segments.of_step[index(writer)] != segments.of_step[index(step)];
-      if (operand.read && cheap[index(op)] != 0 && other) segments.again[index(graph.order[index(writer)])] = 0;
+      if (operand.read && cheap[index(op)] != 0 && other)
+        segments.again[index(graph.order[index(writer)])] = 0;
       if (operand.write) writer = step;
     }
   }
   return segments;
 }
 
-// A segment whose values are together no larger than the neediest op costs no memory when it is made again once, and
-// for good; a larger one is made again for each op that needs it.
+// A segment whose values are together no larger than the neediest op costs no memory when it is made again
+// once, and for good; a larger one is made again for each op that needs it.
 void choose_by_memory(const RuleGraph& graph, Segments& segments) {
   std::int64_t peak = 0;
   for (std::int32_t op : graph.order) {
     std::int64_t need = graph.table.workspace(op);
-    for (const OpTable::Operand& operand : graph.table.operands(op)) need += graph.table.bytes(operand.buffer);
+    for (const OpTable::Operand& operand : graph.table.operands(op))
+      need += graph.table.bytes(operand.buffer);
     peak = std::max(peak, need);
   }
   std::vector<std::int64_t> bytes(segments.of_step.size() + 1, 0);
-  const auto bytes_of = [&](std::int32_t step) -> std::int64_t& { return bytes[index(segments.of_step[index(step)])]; };
+  const auto bytes_of = [&](std::int32_t step) -> std::int64_t& {
+    return bytes[index(segments.of_step[index(step)])];
+  };
   for (std::int32_t step = 0; step < graph.turn; ++step) {
     const std::int32_t op = graph.order[index(step)];
     for (const OpTable::Operand& operand : graph.table.operands(op))
-      if (operand.write && segments.again[index(op)] != 0) bytes_of(step) += graph.table.bytes(operand.buffer);
+      if (operand.write && segments.again[index(op)] != 0)
+        bytes_of(step) += graph.table.bytes(operand.buffer);
   }
   segments.each_time.assign(graph.table.op_count(), 0);
   for (std::int32_t step = 0; step < graph.turn; ++step)
     segments.each_time[index(graph.order[index(step)])] = bytes_of(step) > peak ? 1 : 0;
 }
 
-// Checkpoints: what the backward pass needs and cheap recomputing does not give back. Those that convolution-like ops or
-// residual connections made are offloaded.
+// Checkpoints: what the backward pass needs and cheap recomputing does not give back. Those that
+// convolution-like ops or residual connections made are offloaded.
 Rule make_rule(const RuleGraph& graph) {
   Segments segments = find_segments(graph);
   choose_by_memory(graph, segments);
@@ -83,8 +90,8 @@ Rule make_rule(const RuleGraph& graph) {
     if (fetch[index(gap.use)] < 0) continue;
     const std::int32_t writer = rule.runs[index(gap.written)];
     if (graph.expensive[index(writer)] == 0 && !graph.recompute.eligible(writer)) continue;
-    rule.swaps.push_back({gap.buffer, gap.after, gap.written, ForcedSwap::none, gap.use, fetch[index(gap.use)],
-                          ForcedSwap::none});
+    rule.swaps.push_back({gap.buffer, gap.after, gap.written, ForcedSwap::none, gap.use,
+                          fetch[index(gap.use)], ForcedSwap::none});
   }
   return rule;
 }
@@ -93,7 +100,9 @@ Rule make_rule(const RuleGraph& graph) {
 
 PlannerInfo SuperNeuronsPlanner::info() const {
   return {"superneurons",
-          "SuperNeurons (PPoPP 2018): offloads outputs of convolution-like ops, runs the cheap ops between them again", false};
+          "SuperNeurons (PPoPP 2018): offloads outputs of convolution-like ops, runs the cheap ops between "
+          "them again",
+          false};
 }
 
 Program SuperNeuronsPlanner::plan(const PlanRequest& request) const {

@@ -7,7 +7,9 @@
 namespace swapadvisor {
 namespace {
 
-std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
+std::size_t index(std::int32_t i) {
+  return static_cast<std::size_t>(i);
+}
 
 // By step: ops on the longest path of values that leads to the op.
 std::vector<std::int32_t> topological_levels(const RuleGraph& graph) {
@@ -28,7 +30,8 @@ struct FarGap {
   std::int32_t distance = 0;
 };
 
-Rule swap_rule(const RuleGraph& graph, const std::vector<FarGap>& gaps, std::int32_t threshold, std::int32_t ahead) {
+Rule swap_rule(const RuleGraph& graph, const std::vector<FarGap>& gaps, std::int32_t threshold,
+               std::int32_t ahead) {
   Rule rule{graph.order, {}};
   for (const FarGap& far : gaps) {
     if (far.distance <= threshold || far.gap.use - far.gap.after <= ahead) continue;
@@ -54,7 +57,9 @@ std::vector<std::int32_t> thresholds(const std::vector<FarGap>& gaps, std::size_
 }  // namespace
 
 PlannerInfo TflmsPlanner::info() const {
-  return {"tflms", "TensorFlow Large Model Support (ISMM 2018): swaps values whose next use is topologically far", false};
+  return {"tflms",
+          "TensorFlow Large Model Support (ISMM 2018): swaps values whose next use is topologically far",
+          false};
 }
 
 Program TflmsPlanner::plan(const PlanRequest& request) const {

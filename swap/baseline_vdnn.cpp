@@ -6,10 +6,12 @@
 namespace swapadvisor {
 namespace {
 
-std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
+std::size_t index(std::int32_t i) {
+  return static_cast<std::size_t>(i);
+}
 
-// Inputs of forward layers that the backward pass reads again: for each, the gap across the turn. Who reads it last
-// before the turn offloads it.
+// Inputs of forward layers that the backward pass reads again: for each, the gap across the turn. Who reads
+// it last before the turn offloads it.
 std::vector<Gap> offloaded_inputs(const RuleGraph& graph, VdnnPlanner::Layers layers) {
   std::vector<std::uint8_t> wanted(graph.table.buffer_count(), 0);
   for (std::int32_t step = 0; step < graph.turn; ++step) {
@@ -37,7 +39,8 @@ Rule offload_rule(const RuleGraph& graph, std::vector<Gap> gaps) {
       previous = layer;
       layer = own;
     }
-    ForcedSwap swap{gap.buffer, gap.after, gap.after - 1, gap.after + 1, gap.use, graph.turn, ForcedSwap::none};
+    ForcedSwap swap{gap.buffer, gap.after,  gap.after - 1,   gap.after + 1,
+                    gap.use,    graph.turn, ForcedSwap::none};
     if (previous >= 0) {
       swap.fetch = std::min(previous, gap.use);
       swap.in_by = std::min(end[index(previous)] + 1, gap.use);
@@ -51,9 +54,11 @@ Rule offload_rule(const RuleGraph& graph, std::vector<Gap> gaps) {
 
 PlannerInfo VdnnPlanner::info() const {
   if (layers_ == Layers::convolution)
-    return {"vdnn-conv", "vDNN (MICRO 2016): inputs of convolution-like layers are offloaded, prefetched one layer ahead",
+    return {"vdnn-conv",
+            "vDNN (MICRO 2016): inputs of convolution-like layers are offloaded, prefetched one layer ahead",
             false};
-  return {"vdnn-all", "vDNN (MICRO 2016): inputs of all layers are offloaded, prefetched one layer ahead", false};
+  return {"vdnn-all", "vDNN (MICRO 2016): inputs of all layers are offloaded, prefetched one layer ahead",
+          false};
 }
 
 Program VdnnPlanner::plan(const PlanRequest& request) const {

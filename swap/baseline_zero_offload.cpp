@@ -6,7 +6,9 @@
 namespace swapadvisor {
 namespace {
 
-std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
+std::size_t index(std::int32_t i) {
+  return static_cast<std::size_t>(i);
+}
 
 /// An optimizer state's uses in one iteration.
 struct Update {
@@ -21,22 +23,25 @@ std::vector<Update> find_updates(const RuleGraph& graph) {
   for (std::size_t step = 0; step < graph.order.size(); ++step)
     for (const OpTable::Operand& operand : graph.table.operands(graph.order[step])) {
       Update& update = of_buffer[index(operand.buffer)];
-      if (update.first < 0)
-        update = {operand.buffer, static_cast<std::int32_t>(step), 0, operand.read};
+      if (update.first < 0) update = {operand.buffer, static_cast<std::int32_t>(step), 0, operand.read};
       update.last = static_cast<std::int32_t>(step);
     }
   std::vector<Update> updates;
   for (const Update& update : of_buffer)
-    if (update.first >= graph.turn && graph.table.kind(update.buffer) == BufferKind::state) updates.push_back(update);
-  std::stable_sort(updates.begin(), updates.end(), [](const Update& a, const Update& b) { return a.first < b.first; });
+    if (update.first >= graph.turn && graph.table.kind(update.buffer) == BufferKind::state)
+      updates.push_back(update);
+  std::stable_sort(updates.begin(), updates.end(),
+                   [](const Update& a, const Update& b) { return a.first < b.first; });
   return updates;
 }
 
 }  // namespace
 
 PlannerInfo ZeroOffloadPlanner::info() const {
-  return {"zero-offload", "after ZeRO-Offload (ATC 2021): optimizer states live in the host, in for each update, out after it",
-          false};
+  return {
+      "zero-offload",
+      "after ZeRO-Offload (ATC 2021): optimizer states live in the host, in for each update, out after it",
+      false};
 }
 
 Program ZeroOffloadPlanner::plan(const PlanRequest& request) const {

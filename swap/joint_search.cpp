@@ -44,21 +44,43 @@ void JointEvaluator::evaluate(JointCandidate& candidate) {
   candidate.seconds = walk(candidate, candidate.start);
 }
 
-void JointEvaluator::settle(JointCandidate& candidate, int passes) {
+void JointEvaluator::settle(JointCandidate& candidate, int passes, bool thorough) {
   make_runs(candidate);
   candidate.seconds = std::numeric_limits<double>::infinity();
-  std::vector<Resident> start;
-  for (int pass = 0; pass < passes; ++pass) {
+  const auto by_offset = [](const Resident& a, const Resident& b) { return a.offset < b.offset; };
+  const auto same = [](std::span<const Resident> a, std::span<const Resident> b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Resident& x, const Resident& y) {
+      return x.buffer == y.buffer && x.offset == y.offset && x.dirty == y.dirty;
+    });
+  };
+  const auto try_start = [&](const std::vector<Resident>& start) {
     const double seconds = walk(candidate, start);
     if (seconds < candidate.seconds) {
       candidate.seconds = seconds;
       candidate.start = start;
     }
-    if (!std::isfinite(seconds)) break;
-    const auto next = pass == 0 ? walker_.residents_at_last_op() : walker_.residents_worth_keeping();
-    start.assign(next.begin(), next.end());
-    if (start.empty()) break;
-    std::sort(start.begin(), start.end(), [](const Resident& a, const Resident& b) { return a.offset < b.offset; });
+    return std::isfinite(seconds);
+  };
+  if (!try_start({})) return;
+  const std::vector<Resident> first(walker_.residents_at_last_op().begin(), walker_.residents_at_last_op().end());
+  std::vector<Resident> start = first, next;
+  for (int pass = 0; pass < passes && !start.empty(); ++pass) {
+    if (!try_start(start)) break;
+    next.assign(walker_.residents_worth_keeping().begin(), walker_.residents_worth_keeping().end());
+    std::sort(next.begin(), next.end(), by_offset);
+    if (same(start, next)) break;
+    start = next;
+  }
+  if (!thorough) return;
+  // Or follow where the walk itself ends, hoping that it settles.
+  start = first;
+  for (int pass = 0; pass < passes && !start.empty(); ++pass) {
+    ++evaluations_;
+    walker_.walk({runs_, start, false, candidate.policy, candidate.bias});
+    next.assign(walker_.residents_at_last_op().begin(), walker_.residents_at_last_op().end());
+    if (same(start, next)) break;
+    start = next;
+    if (!try_start(start)) break;
   }
 }
 
@@ -164,7 +186,7 @@ void JointSearch::try_orders() {
                [&](std::size_t i, JointCandidate& candidate, JointEvaluator& evaluator) {
                  candidate.order = orders[from + i % (orders.size() - from)];
                  candidate.policy.stall_weight = stall_weights[i / (orders.size() - from)];
-                 evaluator.settle(candidate, 6);
+                 evaluator.settle(candidate, 4, true);
                  return true;
                }));
   };
@@ -204,7 +226,7 @@ void JointSearch::sweep_prices() {
         }
       keep(batch(sets.size(), [&](std::size_t i, JointCandidate& candidate, JointEvaluator& evaluator) {
         candidate = sets[i];
-        evaluator.settle(candidate, 3);
+        evaluator.settle(candidate, 2);
         return true;
       }));
     }
@@ -224,7 +246,7 @@ void JointSearch::evolve() {
                    child = chains_[i / proposals];
                    mutate(child, draws);
                    if (draws.chance(0.1))
-                     evaluator.settle(child, 3);
+                     evaluator.settle(child, 2);
                    else
                      evaluator.evaluate(child);
                    return true;

@@ -50,9 +50,9 @@ class JointEvaluator {
 
   /// Fills in `seconds`, leaving `start` as it is.
   void evaluate(JointCandidate& candidate);
-  /// Tries what a walk from nothing, and then from there, ends with as `start`; keeps the fastest. `passes` walks at
-  /// most.
-  void settle(JointCandidate& candidate, int passes);
+  /// Walks from nothing, then tries as `start` what that ends with, and what of it needs no moving, `passes` times at
+  /// most; keeps the fastest. `thorough`: as long again for where the walks themselves end, as `walk_passes` does.
+  void settle(JointCandidate& candidate, int passes, bool thorough = false);
 
   const Walker& walker() const { return walker_; }
   const FlatProgram& flat() const { return flat_; }

@@ -155,8 +155,8 @@ void Walker::swap_in(std::int32_t buffer, const Room& room, std::int32_t step) {
   in_step_ = policy_.on_demand ? step - 1 : std::max({in_step_, room.since, s.swapped_out, s.not_before});
   SWAPADVISOR_ASSERT(in_step_ < step, "a swap-in of buffer {} comes after step {} that needs it", buffer,
                      step);
-  const double start = std::max(
-      {in_ready_, room.since_seconds, s.swapped_out_seconds, end_of(policy_.on_demand ? step - 1 : s.not_before)});
+  const double start = std::max({in_ready_, room.since_seconds, s.swapped_out_seconds,
+                                 end_of(policy_.on_demand ? step - 1 : s.not_before)});
   in_ready_ = start + copy_seconds(table_->bytes(buffer), h2d_);
   copies_.push_back({InstructionKind::swap_in, buffer, room.offset, in_step_, s.not_before, s.in_by});
   if (s.forced) forced_bytes_ += table_->graph().buffers[static_cast<std::size_t>(buffer)].bytes;
@@ -331,8 +331,7 @@ void Walker::finish_run(std::int32_t step, double start) {
     if (operands[k].write) {
       s.last_write = step;
       s.dirty = true;
-      if (table_->kind(b) == BufferKind::output && uses_.last_write(b) == step)
-        swap_out(b, step);
+      if (table_->kind(b) == BufferKind::output && uses_.last_write(b) == step) swap_out(b, step);
     }
     if (fixed(b) || s.offset < 0) continue;
     if (use.dies)

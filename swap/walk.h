@@ -35,25 +35,29 @@ struct WalkPolicy {
   double fixed_largest = 2e-4;
 };
 
-/// What a rule asks for between two uses of a buffer. Buffers at fixed addresses stay where they are all the same.
+/// What a rule asks for between two uses of a buffer. Buffers at fixed addresses stay where they are all the
+/// same.
 struct ForcedSwap {
   static constexpr std::int32_t none = -1;
 
   std::int32_t buffer = 0;
-  /// Evicted after the run of this step, which uses it; `none` for what is in the host store as the iteration begins.
+  /// Evicted after the run of this step, which uses it; `none` for what is in the host store as the iteration
+  /// begins.
   std::int32_t after = none;
-  std::int32_t out = none;     ///< the swap-out starts when the run of this step is done; not before its last write
+  std::int32_t out = none;     ///< the swap-out starts when this step and its last write are done
   std::int32_t out_by = none;  ///< the run of this step, behind `after`, waits for the swap-out
   std::int32_t use = none;     ///< the next use, which reads it; `none`: in the next iteration
-  /// The swap-in starts as the run of this step does, when there is room for it then; after `after`, at most `use`.
+  /// The swap-in starts as the run of this step does, when there is room for it then; after `after`, at most
+  /// `use`.
   std::int32_t fetch = none;
   std::int32_t in_by = none;  ///< the run of this step, not before `fetch`, waits for the swap-in
 };
 
 struct WalkRequest {
-  /// The op runs: every op once, dependencies kept; recomputable ops may run again where their inputs are as they were.
+  /// The op runs: every op once, dependencies kept; recomputable ops may run again where their inputs are as
+  /// they were.
   std::span<const std::int32_t> order;
-  std::span<const Resident> start;      ///< on the device when the iteration begins
+  std::span<const Resident> start;  ///< on the device when the iteration begins
   /// End with what `start` says: swap in again what was evicted, swap out what is dirty besides. Without it
   /// the walk ends with whatever is resident then, and is no complete iteration.
   bool close = true;
@@ -100,8 +104,8 @@ class Walker {
     std::int32_t swapped_out = -1;  // the same of its last swap-out
     double swapped_out_seconds = 0;
     double ready_seconds = 0;
-    bool dirty = false;  // the host copy, if any, is not the device's value
-    bool home = false;   // at the address of `start` without interruption
+    bool dirty = false;            // the host copy, if any, is not the device's value
+    bool home = false;             // at the address of `start` without interruption
     bool forced = false;           // its next swap-in is asked for
     std::int32_t not_before = -1;  // the swap-in waits for the run of this step
     std::int32_t in_by = -1;       // the run of this step waits for it
@@ -110,7 +114,7 @@ class Walker {
     InstructionKind kind;
     std::int32_t buffer;
     std::int64_t offset;
-    std::int32_t step;  // listed after the run of this step
+    std::int32_t step;                          // listed after the run of this step
     std::int32_t awaits = -1, awaited_by = -1;  // steps of runs
   };
   struct Room {
@@ -191,7 +195,7 @@ class Walker {
   std::vector<ForcedSwap> outs_, fetches_;  // by step of eviction, of fetching
   std::size_t next_out_ = 0, next_fetch_ = 0;
   std::int64_t forced_bytes_ = 0;
-  double awaited_seconds_ = 0;  // the next run does not start before
+  double awaited_seconds_ = 0;             // the next run does not start before
   std::vector<std::int32_t> run_entries_;  // by step
   std::vector<std::int32_t> awaited_;      // copies that a later run waits for
 

@@ -15,8 +15,8 @@ void Walker::load_forced(std::span<const ForcedSwap> forced) {
   for (const ForcedSwap& swap : forced) {
     if (swap.after >= 0) outs_.push_back(swap);
     if (swap.use < 0) continue;
-    SWAPADVISOR_ASSERT(swap.fetch > swap.after && swap.fetch <= swap.use, "buffer {} is fetched at step {}, used at {}",
-                       swap.buffer, swap.fetch, swap.use);
+    SWAPADVISOR_ASSERT(swap.fetch > swap.after && swap.fetch <= swap.use,
+                       "buffer {} is fetched at step {}, used at {}", swap.buffer, swap.fetch, swap.use);
     fetches_.push_back(swap);
     if (swap.after < 0 && state(swap.buffer).offset < 0) {
       State& s = state(swap.buffer);
@@ -65,7 +65,8 @@ void Walker::fetches(std::int32_t step) {
   if (workspace > 0) arena_.release(arena_.find(workspace_offset_), step - 1, end_of(step - 1), in_step_);
 }
 
-// Only into room that is free or that nobody needs sooner. Otherwise the op that uses the buffer asks for it again.
+// Only into room that is free or that nobody needs sooner. Otherwise the op that uses the buffer asks for it
+// again.
 void Walker::fetch(const ForcedSwap& swap, std::int32_t step) {
   State& s = state(swap.buffer);
   if (fixed(swap.buffer) || s.offset >= 0) return;

@@ -103,13 +103,14 @@ PlanGraph network() {
   return b.graph;
 }
 
-// What backward convolutions read (x, b, d) is offloaded by its last forward reader, and fetched while the backward
-// layer of the one before in order of need runs; x has its copy in the host store already.
+// What backward convolutions read (x, b, d) is offloaded by its last forward reader, and fetched while the
+// backward layer of the one before in order of need runs; x has its copy in the host store already.
 TEST(Baselines, VdnnConvOffloadsInputsOfConvolutions) {
   const Program program = plan(network(), "vdnn-conv");
-  EXPECT_EQ(text(program),
-            "in x, conv1, relu1, out b, conv2, relu2, out d, conv3, in d, loss, in b, conv3b, sgd3, relu2b, in x, "
-            "conv2w, conv2x, sgd2, relu1b, conv1w, sgd1");
+  EXPECT_EQ(
+      text(program),
+      "in x, conv1, relu1, out b, conv2, relu2, out d, conv3, in d, loss, in b, conv3b, sgd3, relu2b, in x, "
+      "conv2w, conv2x, sgd2, relu1b, conv1w, sgd1");
   EXPECT_EQ(program.predicted.fallback_bytes, 0);
   EXPECT_EQ(waits(program, 3), "relu1") << "the offload of b starts with conv2";
   EXPECT_EQ(waits(program, 5), "out b") << "and what comes after conv2 waits for it";
@@ -122,19 +123,21 @@ TEST(Baselines, VdnnConvOffloadsInputsOfConvolutions) {
 TEST(Baselines, VdnnAllOffloadsInputsOfAllLayers) {
   const Program program = plan(network(), "vdnn-all");
   EXPECT_EQ(text(program),
-            "in x, conv1, out a, relu1, out b, conv2, out c, relu2, out d, conv3, in d, loss, in c, conv3b, sgd3, in b, "
+            "in x, conv1, out a, relu1, out b, conv2, out c, relu2, out d, conv3, in d, loss, in c, conv3b, "
+            "sgd3, in b, "
             "relu2b, in a, conv2w, conv2x, sgd2, in x, relu1b, conv1w, sgd1");
   EXPECT_EQ(program.predicted.fallback_bytes, 0);
   EXPECT_EQ(program.resident.size(), 6u) << "parameters and states stay";
   EXPECT_EQ(waits(program, 18), "in b");
 }
 
-// The output of conv1 leaves and comes back one convolution ahead of its use; that of conv2 is needed at once when the
-// backward pass begins. Both ReLUs run again.
+// The output of conv1 leaves and comes back one convolution ahead of its use; that of conv2 is needed at once
+// when the backward pass begins. Both ReLUs run again.
 TEST(Baselines, SuperNeuronsOffloadsConvolutionsAndRunsTheRestAgain) {
   const Program program = plan(network(), "superneurons");
   EXPECT_EQ(text(program),
-            "in x, conv1, out a, relu1, conv2, relu2, conv3, loss, relu2, in a, conv3b, sgd3, relu2b, relu1, conv2w, "
+            "in x, conv1, out a, relu1, conv2, relu2, conv3, loss, relu2, in a, conv3b, sgd3, relu2b, relu1, "
+            "conv2w, "
             "conv2x, sgd2, relu1b, conv1w, sgd1");
   EXPECT_EQ(waits(program, 5), "out a") << "for its room, not by rule";
   EXPECT_EQ(waits(program, 9), "relu2");
@@ -142,8 +145,8 @@ TEST(Baselines, SuperNeuronsOffloadsConvolutionsAndRunsTheRestAgain) {
   EXPECT_DOUBLE_EQ(program.predicted.recompute_seconds, 2e-6);
 }
 
-// The cheap ops between c1 and c2 are together larger than any op: made again for each backward op, not once. Their
-// first op reads a as soon as the backward pass begins, so that stays.
+// The cheap ops between c1 and c2 are together larger than any op: made again for each backward op, not once.
+// Their first op reads a as soon as the backward pass begins, so that stays.
 TEST(Baselines, SuperNeuronsMakesLargeSegmentsAgainEachTime) {
   Builder b;
   b.op("c1", "conv2d", {}, {"a"});
@@ -165,7 +168,8 @@ TEST(Baselines, CheckpointRunsSegmentsAgainFromTheirBoundaries) {
   Builder b;
   b.buffer("x", BufferKind::input);
   const auto name = [](const char* prefix, int i) { return fmt::format("{}{}", prefix, i); };
-  for (int i = 1; i <= 9; ++i) b.op(name("f", i), "op", {i == 1 ? "x" : name("v", i - 1)}, {name("v", i)}, true);
+  for (int i = 1; i <= 9; ++i)
+    b.op(name("f", i), "op", {i == 1 ? "x" : name("v", i - 1)}, {name("v", i)}, true);
   b.op("b9", "op", {"v9"}, {"g9"});
   for (int i = 8; i >= 1; --i) b.op(name("b", i), "op", {name("v", i), name("g", i + 1)}, {name("g", i)});
   const std::string forward = "in x, f1, f2, f3, f4, f5, f6, f7, f8, f9, b9, b8, b7, ";
@@ -180,7 +184,8 @@ TEST(Baselines, CheckpointRunsSegmentsAgainFromTheirBoundaries) {
 TEST(Baselines, ZeroOffloadKeepsOptimizerStatesInTheHost) {
   const Program program = plan(network(), "zero-offload");
   EXPECT_EQ(text(program),
-            "in x, conv1, relu1, conv2, relu2, conv3, loss, in m3, conv3b, in m2, sgd3, out m3, relu2b, conv2w, conv2x, "
+            "in x, conv1, relu1, conv2, relu2, conv3, loss, in m3, conv3b, in m2, sgd3, out m3, relu2b, "
+            "conv2w, conv2x, "
             "in m1, sgd2, out m2, relu1b, conv1w, sgd1, out m1");
   EXPECT_EQ(waits(program, 9), "conv3b") << "one update ahead";
   EXPECT_EQ(program.predicted.fallback_bytes, 0);
@@ -193,7 +198,8 @@ TEST(Baselines, ZeroOffloadLeavesRunningStatisticsAlone) {
   PlanGraph graph = network();
   graph.buffers.push_back({"mean", 1000, BufferKind::state});
   const auto mean = static_cast<std::int32_t>(graph.buffers.size()) - 1;
-  graph.ops.insert(graph.ops.begin() + 1, {"stats", "bn_running_update", {mean}, {mean}, 0, 1e-6, false, false});
+  graph.ops.insert(graph.ops.begin() + 1,
+                   {"stats", "bn_running_update", {mean}, {mean}, 0, 1e-6, false, false});
   const std::string all = text(plan(graph, "zero-offload"));
   EXPECT_EQ(all.find("mean"), std::string::npos);
   EXPECT_NE(all.find("out m1"), std::string::npos);
@@ -204,7 +210,8 @@ TEST(Baselines, TflmsSwapsWhatIsUsedAgainFarAway) {
   Builder b;
   b.op("make", "op", {}, {"v"});
   b.op("near", "op", {"v"}, {"t1"});
-  for (int i = 1; i < 8; ++i) b.op(fmt::format("t{}", i), "op", {fmt::format("t{}", i)}, {fmt::format("t{}", i + 1)});
+  for (int i = 1; i < 8; ++i)
+    b.op(fmt::format("t{}", i), "op", {fmt::format("t{}", i)}, {fmt::format("t{}", i + 1)});
   b.op("far", "op", {"v", "t8"}, {"end"});
   b.graph.ops[5].workspace_bytes = 1000;
   EXPECT_EQ(text(plan(b.graph, "tflms")), "make, near, t1, t2, t3, t4, t5, t6, t7, far") << "all fits";
@@ -221,7 +228,8 @@ TEST(Baselines, WhatTheRuleDoesNotAskForIsFallback) {
     EXPECT_EQ(roomy.fallback_bytes, 0) << name;
     const Prediction tight = plan(graph, name, device(least)).predicted;
     EXPECT_GT(tight.fallback_bytes, 0) << name;
-    EXPECT_LT(tight.fallback_bytes, tight.swap_in_bytes + tight.swap_out_bytes) << name << ": x comes in once anyway";
+    EXPECT_LT(tight.fallback_bytes, tight.swap_in_bytes + tight.swap_out_bytes)
+        << name << ": x comes in once anyway";
   }
 }
 
@@ -242,13 +250,14 @@ TEST(Baselines, OpsOfALayerReadTheSameGradient) {
             (std::vector<std::int32_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 11, 12, 13, 14}));
 }
 
-// Each plan passes the verifier and stays within the limit; an op that alone fits is no reason to refuse, though a
-// second run of another would keep the value whose place its output takes.
+// Each plan passes the verifier and stays within the limit; an op that alone fits is no reason to refuse,
+// though a second run of another would keep the value whose place its output takes.
 TEST(Baselines, RandomGraphsAreRefusedOnlyWhereOneOpDoesNotFit) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     const PlanGraph graph = random_plan_graph(seed);
     DeviceSpec spec = random_device(seed, graph);
-    for (const char* name : {"tflms", "vdnn-conv", "vdnn-all", "superneurons", "checkpoint", "zero-offload"}) {
+    for (const char* name :
+         {"tflms", "vdnn-conv", "vdnn-all", "superneurons", "checkpoint", "zero-offload"}) {
       SCOPED_TRACE(fmt::format("graph {}, planner {}", seed, name));
       const Program program = plan(graph, name, spec);
       EXPECT_GE(program.predicted.fallback_bytes, 0);
