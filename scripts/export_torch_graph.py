@@ -352,7 +352,8 @@ def run(options):
     print(f"buffers            {summary['buffers']}")
     for kind in ("parameter", "state", "input", "temporary"):
         print(f"{kind + ' bytes':<19}{summary[kind + '_bytes'] / 2**20:.1f} MiB")
-    print(f"op seconds         {summary['ideal_seconds'] * 1000:.1f} ms ({'measured' if options.measure else options.device_model})")
+    source = "measured" if options.measure else options.device_model
+    print(f"op seconds         {summary['ideal_seconds'] * 1000:.1f} ms ({source})")
 
 
 def main():

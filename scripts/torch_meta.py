@@ -27,7 +27,8 @@ def storage_of(tensor):
     try:
         return tensor.untyped_storage()
     except (NotImplementedError, RuntimeError):
-        raise ExportError(f"a tensor of layout {tensor.layout} has no storage: only dense tensors can be exported") from None
+        layout = tensor.layout
+        raise ExportError(f"a tensor of layout {layout} has no storage: only dense tensors can be exported") from None
 
 
 def aliases(value):
@@ -62,7 +63,8 @@ class MetaCopies:
             return self.memo[id(t)]
         storage = storage_of(t)
         if storage._cdata not in self._storages:
-            self._storages[storage._cdata] = torch.empty(storage.nbytes(), dtype=torch.uint8, device=META).untyped_storage()
+            base = torch.empty(storage.nbytes(), dtype=torch.uint8, device=META)
+            self._storages[storage._cdata] = base.untyped_storage()
         made = torch.empty(0, dtype=t.dtype, device=META)
         made.set_(self._storages[storage._cdata], t.storage_offset(), t.shape, t.stride())
         if isinstance(t, torch.nn.Parameter):

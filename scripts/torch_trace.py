@@ -1,7 +1,7 @@
 """Traces one PyTorch training step (forward, loss, backward, optimizer update) into buffers and ops.
 
-Everything runs on `meta` tensors, which have shapes and storages but no data: a model of any size is traced on a laptop.
-A dispatch mode sees each kernel call below autograd. Storages are the buffers; tensors that share one are views of it.
+Everything runs on `meta` tensors, which have shapes and storages but no data: a model of any size is traced on a
+laptop. A dispatch mode sees each kernel call below autograd. Storages are the buffers; tensors that share one are views of it.
 """
 
 import contextlib
@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from torch_meta import META, ExportError, MetaCopies, covers_storage, aliases, first_line, gpu_calls, storage_of, tensors_in
+from torch_meta import META, ExportError, MetaCopies
+from torch_meta import aliases, covers_storage, first_line, gpu_calls, storage_of, tensors_in
 
 # Calls that only reserve memory: the buffer begins with the op that writes it first.
 ALLOCATIONS = {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided"}
@@ -24,7 +25,7 @@ OVERWRITES = {"zero_", "fill_", "copy_"} | RANDOM
 
 @dataclass
 class Op:
-    """One kernel call. `call` is (function, args, kwargs, result), to estimate or measure; None for what costs nothing."""
+    """One kernel call. `call` is (function, args, kwargs, result), to model or measure; None for what is free."""
 
     name: str
     type: str
@@ -84,7 +85,7 @@ class Tracer(TorchDispatchMode):
         self._owner_of_node = {}  # sequence number of an autograd node → module path
         self._owner_of_buffer = {}
 
-    # -- buffers ----------------------------------------------------------------------------------------------------------
+    # -- buffers
 
     def add_buffer(self, name, nbytes, kind):
         self.buffers.append(Buffer(self.buffer_names.unique(name), nbytes, kind))
@@ -119,7 +120,17 @@ class Tracer(TorchDispatchMode):
         self._buffer_of[storage._cdata] = index
         return index
 
-    # -- names ------------------------------------------------------------------------------------------------------------
+    def name_gradient(self, p):
+        """Calls the buffer of a parameter's gradient `grad.PARAMETER`, once backward is over."""
+        gradient = None if p.grad is None else self.buffer_of(p.grad)
+        if gradient is None:
+            return
+        name = self.buffers[self.buffer_of(p)].name
+        self._owner_of_buffer.setdefault(gradient, name)
+        if self.buffers[gradient].kind == "temporary" and covers_storage(p.grad):
+            self.buffers[gradient].name = self.buffer_names.unique(f"grad.{name}")
+
+    # -- names
 
     def _owner(self, touched):
         if self.phase == "update":
@@ -138,7 +149,7 @@ class Tracer(TorchDispatchMode):
         owner = self._owner_of_node.get(node._sequence_nr(), "") if node is not None else "loss"
         return f"{owner}.backward" if owner else "backward"
 
-    # -- calls ------------------------------------------------------------------------------------------------------------
+    # -- calls
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         kwargs = kwargs or {}
@@ -214,7 +225,8 @@ class Tracer(TorchDispatchMode):
                 inputs.append(b)
             # Inputs are never written: their new value is a buffer of its own. So is, where wanted, that of a temporary.
             old = self.buffers[b]
-            if old.kind == "input" or (self._functional and old.kind == "temporary" and b in inputs and covers_storage(t)):
+            functional = self._functional and old.kind == "temporary" and b in inputs and covers_storage(t)
+            if old.kind == "input" or functional:
                 b = self._new_buffer(t, name)
                 results.append(t)
             else:
@@ -247,7 +259,8 @@ class Tracer(TorchDispatchMode):
         """Memory that is read although nothing was written to it still has to exist: an op without cost makes it."""
         if b not in self._written:
             self._written.add(b)
-            self.ops.append(Op(self.op_names.unique(f"{self.buffers[b].name}.uninitialized"), "empty", [], [b], False, False))
+            name = self.op_names.unique(f"{self.buffers[b].name}.uninitialized")
+            self.ops.append(Op(name, "empty", [], [b], recomputable=False, inplace=False))
 
     def _record_batch_norm(self, function, args, kwargs, result, fresh):
         """Batch norm of training updates its running statistics too, though its schema does not say so. It becomes two ops:
@@ -357,23 +370,13 @@ def run_step(tracer, model, loss_fn, optimizer, args, kwargs, target, attention)
         tracer.phase = "update"
         for group in optimizer.param_groups:
             for p in group["params"]:
-                name_gradient(tracer, p)
+                tracer.name_gradient(p)
         optimizer.step()
     return loss
 
 
-def name_gradient(tracer, p):
-    gradient = None if p.grad is None else tracer.buffer_of(p.grad)
-    if gradient is None:
-        return
-    name = tracer.buffers[tracer.buffer_of(p)].name
-    tracer._owner_of_buffer.setdefault(gradient, name)
-    if tracer.buffers[gradient].kind == "temporary" and covers_storage(p.grad):
-        tracer.buffers[gradient].name = tracer.buffer_names.unique(f"grad.{name}")
-
-
 def trace_step(model, loss_fn, args, kwargs, target, optimizer, name, attention, functional):
-    """The StepGraph of the second of two steps: the first one makes the optimizer's state. Changes none of its arguments."""
+    """The StepGraph of the second of two steps: the first makes the optimizer's state. Changes no argument."""
     copies = MetaCopies()
     model, loss_fn, optimizer = copies.modules(model, loss_fn, optimizer)
     args, kwargs, target = copies.tree(args), copies.tree(kwargs), copies.tree(target)
@@ -432,7 +435,7 @@ def without_unused(graph):
 
 
 def updates_early(graph):
-    """The same graph with each optimizer op as early as its operands allow, so that gradients need not wait for the end."""
+    """The same graph with each optimizer op as early as its operands allow, so that gradients need not wait."""
     after, writer, readers, places = [], {}, {}, []
     for i, op in enumerate(graph.ops):
         before = [writer[b] for b in op.inputs + op.outputs if b in writer]

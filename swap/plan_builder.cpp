@@ -24,6 +24,13 @@ Program finish_program(const std::string& planner, const PlanRequest& request, c
   return program;
 }
 
+void check_host_minimum(const std::string& planner, const PlanRequest& request) {
+  const std::int64_t needed = host_bytes_needed(*request.graph, {});
+  if (needed > request.device.host_bytes)
+    fail("planner {} needs at least {} of host memory for graph '{}', limit {}", planner, format_bytes(needed),
+         request.graph->name, format_bytes(request.device.host_bytes));
+}
+
 double WalkEvaluator::evaluate(const WalkRequest& request) {
   walker_.walk(request);
   waits_.infer(walker_.instructions(), flat_);

@@ -20,6 +20,10 @@ namespace swapadvisor {
 Program finish_program(const std::string& planner, const PlanRequest& request, const InstructionList& list,
                        const FlatProgram& waits, std::span<const Resident> residents);
 
+/// Throws `Error` when the host slots that every plan needs (persistent buffers, inputs, outputs) exceed the host limit:
+/// before a search, not after it.
+void check_host_minimum(const std::string& planner, const PlanRequest& request);
+
 /// Closed walks, timed by the simulator; remembers the fastest. One per thread.
 class WalkEvaluator {
  public:

@@ -26,6 +26,7 @@ PlannerInfo SwapAdvisorPlanner::info() const {
 Program SwapAdvisorPlanner::plan(const PlanRequest& request) const {
   Program program;
   if (plan_without_swaps(request, planner_name, program)) return program;
+  check_host_minimum(planner_name, request);
   const PoolDemand demand(*request.graph);
   if (pool_bytes(demand, smallest_pool(demand)) > request.device.memory_bytes) return plan_by_demand(request);
 

@@ -124,5 +124,25 @@ TEST(Bounds, SimulatedTimeOfASwapOnlyPlanIsNotBelow) {
   EXPECT_DOUBLE_EQ(bound_seconds(program.graph, program.device), 6);
 }
 
+// Behind fb, a and b cross: 160 bytes. Nothing may run again: the swap-only bound of the middle, in any order.
+TEST(Bounds, BoundWithoutRecomputeByHand) {
+  PlanGraph graph = two_saved_values();
+  DeviceSpec small = device;
+  small.memory_bytes = 100;
+  EXPECT_NEAR(bound_seconds(graph, small), 60.0 / 5 + 60.0 / 10, 1e-6);
+  small.memory_bytes = 1000;
+  EXPECT_DOUBLE_EQ(bound_seconds(graph, small), 4);
+}
+
+// fb may run again: 1/60 s a byte. 60 bytes are too many. Of x bytes made again, 60 − x are copied:
+// max(2, (60 − x) / 5) + max(2 + x / 60, (60 − x) / 10), least at x = 50, where the copies out hide.
+TEST(Bounds, BoundWithRecomputeByHand) {
+  PlanGraph graph = two_saved_values();
+  graph.ops[1].recomputable = true;
+  DeviceSpec small = device;
+  small.memory_bytes = 100;
+  EXPECT_NEAR(bound_seconds(graph, small), 4 + 50.0 / 60, 1e-5);
+}
+
 }  // namespace
 }  // namespace swapadvisor

@@ -294,8 +294,9 @@ class ExportTest(unittest.TestCase):
             self.assertEqual(summary["state_bytes"], summary["parameter_bytes"] * (2 if optimizer == "adam" else 1))
             self.run_program(sys.executable, "-B", script, *options, "--out", "b.json")
             self.assertEqual((self.folder / "a.json").read_bytes(), (self.folder / "b.json").read_bytes())
-            plan = [binary, "plan", "--graph", "a.json", "--device", "v100-16g", "--memory-limit", "70%", "--planner", "belady"]
-            predicted = json.loads(self.run_program(*plan, "--quiet", "--json", "--out", "plan.json"))["predicted"]
+            plan = [binary, "plan", "--graph", "a.json", "--device", "v100-16g", "--memory-limit", "70%"]
+            plan += ["--planner", "belady", "--quiet", "--json", "--out", "plan.json"]
+            predicted = json.loads(self.run_program(*plan))["predicted"]
             self.assertGreater(predicted["swap_in_bytes"], 0)
             self.assertAlmostEqual(predicted["ideal_seconds"], summary["ideal_seconds"], places=9)
             self.assertTrue(json.loads(self.run_program(binary, "verify", "--json", "plan.json"))["valid"])

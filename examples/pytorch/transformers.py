@@ -59,5 +59,5 @@ class Classifier(nn.Module):
 def encoder(layers=6, width=512, heads=8, length=256, tokens=30000, classes=2, batch=32, dropout=0.1):
     """Text classification with torch.nn's encoder and a padding mask."""
     model = Classifier(layers, width, heads, tokens, classes, dropout)
-    inputs = {"tokens": torch.zeros(batch, length, dtype=torch.long), "padding": torch.zeros(batch, length, dtype=torch.bool)}
-    return model, inputs, torch.zeros(batch, dtype=torch.long), F.cross_entropy
+    text, padding = torch.zeros(batch, length, dtype=torch.long), torch.zeros(batch, length, dtype=torch.bool)
+    return model, {"tokens": text, "padding": padding}, torch.zeros(batch, dtype=torch.long), F.cross_entropy
