@@ -166,8 +166,23 @@ TEST(CommandLine, TrainsOnCifarWithTheClassesOfTheData) {
 
 TEST(CommandLine, PlanNeedsAModelOrAGraph) {
   expect_refusal(run({"plan"}), 2, "MODEL");
-  EXPECT_EQ(run({"plan", "resnet50", "--device", "v100-16g", "--batch-size", "256", "--json"}).json()["planner"],
-            "belady");
+  const Result planned = run({"plan", "resnet50", "--device", "v100-16g", "--batch-size", "256", "--json",
+                              "--search-evaluations", "20"});
+  EXPECT_EQ(planned.json()["planner"], "joint");
+}
+
+TEST(CommandLine, CompareShowsPlannersSideBySide) {
+  const auto compared = run({"compare", "resnet20", "--batch-size", "4", "--memory-limit", "50%", "--planners",
+                             "none,lru,joint", "--search-evaluations", "20", "--json"})
+                            .json();
+  ASSERT_EQ(compared["planners"].size(), 3u);
+  for (const auto& row : compared["planners"]) {
+    EXPECT_TRUE(row["valid"]) << row;
+    EXPECT_GE(row["predicted"]["iteration_seconds"], compared["bound_seconds"]);
+  }
+  EXPECT_EQ(compared["planners"][0]["predicted"]["efficiency"], 1.0);  // none: as if there were no limit
+  EXPECT_LT(compared["planners"][1]["predicted"]["efficiency"], compared["planners"][2]["predicted"]["efficiency"]);
+  EXPECT_EQ(run({"compare", "resnet20", "--planners", "fastest"}).code, 2);
 }
 
 TEST(CommandLine, OutputsThatCannotBeWrittenAreFoundBeforeTheWork) {
