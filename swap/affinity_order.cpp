@@ -10,7 +10,8 @@ namespace {
 /// The ready ops, and what is on the device.
 class Greedy {
  public:
-  Greedy(const OpTable& table, const Dependencies& dependencies, std::int64_t capacity, const AffinityWeights& weights)
+  Greedy(const OpTable& table, const Dependencies& dependencies, std::int64_t capacity,
+         const AffinityWeights& weights)
       : table_(table),
         dependencies_(dependencies),
         capacity_(capacity),
@@ -101,8 +102,8 @@ class Greedy {
 
 }  // namespace
 
-std::vector<std::int32_t> affinity_order(const OpTable& table, const Dependencies& dependencies, std::int64_t capacity,
-                                         const AffinityWeights& weights) {
+std::vector<std::int32_t> affinity_order(const OpTable& table, const Dependencies& dependencies,
+                                         std::int64_t capacity, const AffinityWeights& weights) {
   return Greedy(table, dependencies, capacity, weights).run();
 }
 

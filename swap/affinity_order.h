@@ -9,17 +9,18 @@
 
 namespace swapadvisor {
 
-/// What an op costs a greedy order, in bytes: `missing` of what it reads and is not on the device, `growth` of what it
-/// allocates beyond what it frees.
+/// What an op costs a greedy order, in bytes: `missing` of what it reads and is not on the device, `growth`
+/// of what it allocates beyond what it frees.
 struct AffinityWeights {
   double missing = 1;
   double growth = 1;
 };
 
-/// Each step takes the ready op with the least cost against a model of what is resident in `capacity` bytes (least
-/// recently used leaves first); the first in the graph's list of equals. Keeps all uses of a parameter together where
-/// dependencies allow it: time steps of a recurrent layer, updates next to their gradients. O(ops × ready ops).
-std::vector<std::int32_t> affinity_order(const OpTable& table, const Dependencies& dependencies, std::int64_t capacity,
-                                         const AffinityWeights& weights);
+/// Each step takes the ready op with the least cost against a model of what is resident in `capacity` bytes
+/// (least recently used leaves first); the first in the graph's list of equals. Keeps all uses of a parameter
+/// together where dependencies allow it: time steps of a recurrent layer, updates next to their gradients.
+/// O(ops × ready ops).
+std::vector<std::int32_t> affinity_order(const OpTable& table, const Dependencies& dependencies,
+                                         std::int64_t capacity, const AffinityWeights& weights);
 
 }  // namespace swapadvisor

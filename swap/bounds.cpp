@@ -98,8 +98,8 @@ class Cut {
     const double excess = temporary_bytes_ + persistent_bytes_ - memory;
     if (excess <= 0) return before_seconds_ + after_seconds_;
     std::sort(ways_.begin(), ways_.end(), [](const Way& a, const Way& b) { return a.price < b.price; });
-    // Recompute what is cheapest per byte, up to each value in turn: the best amount is a corner of the convex cost, or
-    // where the two sides of a maximum meet.
+    // Recompute what is cheapest per byte, up to each value in turn: the best amount is a corner of the
+    // convex cost, or where the two sides of a maximum meet.
     double best = std::numeric_limits<double>::infinity(), again_bytes = 0, again_seconds = 0;
     const auto cost = [&](double bytes, double seconds) {
       const double copied = std::max(0.0, excess - bytes);
@@ -139,11 +139,13 @@ class Cut {
     for (std::int32_t i = op; i >= 0; --i) {
       if (side_[static_cast<std::size_t>(i)] != ancestor) continue;
       auto edge = std::lower_bound(before_.begin(), before_.end(), std::pair(i, std::int32_t{0}));
-      for (; edge != before_.end() && edge->first == i; ++edge) side_[static_cast<std::size_t>(edge->second)] = ancestor;
+      for (; edge != before_.end() && edge->first == i; ++edge)
+        side_[static_cast<std::size_t>(edge->second)] = ancestor;
     }
     for (std::int32_t i = op; i < static_cast<std::int32_t>(graph_.ops.size()); ++i)
       if (i == op || side_[static_cast<std::size_t>(i)] == descendant)
-        for (std::int32_t after : dependencies_.successors(i)) side_[static_cast<std::size_t>(after)] = descendant;
+        for (std::int32_t after : dependencies_.successors(i))
+          side_[static_cast<std::size_t>(after)] = descendant;
   }
 
   // Goes through the graph's own order, in which every reader finds the value that it reads in any order.
@@ -167,7 +169,8 @@ class Cut {
         ways_.push_back({graph_.ops[i].seconds / crossing[i], crossing[i]});
   }
 
-  void count(std::int32_t b, std::int32_t writer, std::vector<std::uint8_t>& counted, std::vector<double>& crossing) {
+  void count(std::int32_t b, std::int32_t writer, std::vector<std::uint8_t>& counted,
+             std::vector<double>& crossing) {
     const PlanBuffer& buffer = graph_.buffers[static_cast<std::size_t>(b)];
     if (counted[static_cast<std::size_t>(b)] != 0 || buffer.kind == BufferKind::input) return;
     const bool from_before = writer >= 0 && side_[static_cast<std::size_t>(writer)] == ancestor;

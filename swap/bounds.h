@@ -25,11 +25,12 @@ double swap_bound_seconds(const Program& program);
 /// The order in which `program` first runs its ops.
 std::vector<std::int32_t> first_run_order(const Program& program);
 
-/// Lower bound for every plan of the graph in any order, recompute allowed. Behind an op t, whatever the order, its
-/// ancestors have run and its descendants have not; each value that the former wrote and the latter read is then kept, in
-/// the host store or made again, in fractions: what exceeds the memory is copied out before and in after (persistent
-/// data only in), or costs a second run's seconds after. The cheapest mix is a linear programme with a convex cost in
-/// one variable. The largest over some ops t, evenly spread; never below the ideal. O(ops + operands) per t.
+/// Lower bound for every plan of the graph in any order, recompute allowed. Behind an op t, whatever the
+/// order, its ancestors have run and its descendants have not; each value that the former wrote and the
+/// latter read is then kept, in the host store or made again, in fractions: what exceeds the memory is copied
+/// out before and in after (persistent data only in), or costs a second run's seconds after. The cheapest mix
+/// is a linear programme with a convex cost in one variable. The largest over some ops t, evenly spread;
+/// never below the ideal. O(ops + operands) per t.
 double bound_seconds(const PlanGraph& graph, const DeviceSpec& device);
 
 }  // namespace swapadvisor

@@ -7,7 +7,9 @@
 namespace swapadvisor {
 namespace {
 
-std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
+std::size_t index(std::int32_t i) {
+  return static_cast<std::size_t>(i);
+}
 
 // Standard normal, roughly: enough for steps of a search.
 double bell(Draws& draws) {
@@ -53,7 +55,8 @@ void JointSearch::move_op(JointCandidate& child, Draws& draws) {
     return std::binary_search(successors.begin(), successors.end(), after);
   };
   if (draws.chance(0.5)) {
-    for (; left > 0 && at > 0 && !depends(order[index(at - 1)], op); --left, --at) order[index(at)] = order[index(at - 1)];
+    for (; left > 0 && at > 0 && !depends(order[index(at - 1)], op); --left, --at)
+      order[index(at)] = order[index(at - 1)];
   } else {
     for (; left > 0 && at + 1 < n && !depends(op, order[index(at + 1)]); --left, ++at)
       order[index(at)] = order[index(at + 1)];
@@ -68,7 +71,8 @@ void JointSearch::toggle_recompute(JointCandidate& child, Draws& draws) {
   const std::uint8_t value = child.again[index(toggles_[index(first)])] != 0 ? 0 : 1;
   // Neighbours in the list belong to one layer, mostly.
   const std::int32_t stretch = draws.chance(0.5) ? 1 : 1 + draws.below(6);
-  for (std::int32_t k = first; k < std::min(count, first + stretch); ++k) child.again[index(toggles_[index(k)])] = value;
+  for (std::int32_t k = first; k < std::min(count, first + stretch); ++k)
+    child.again[index(toggles_[index(k)])] = value;
 }
 
 // Moves the price line at one knot or as a whole, and chooses anew.

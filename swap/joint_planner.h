@@ -6,8 +6,8 @@
 
 namespace swapadvisor {
 
-/// See swap/joint_search.h. Never slower than a planner that does not search: `belady`'s plans are among the seeds, and
-/// up to 20,000 ops a faster plan of another is taken over.
+/// See swap/joint_search.h. Never slower than a planner that does not search: `belady`'s plans are among the
+/// seeds, and up to 20,000 ops a faster plan of another is taken over.
 class JointPlanner final : public Planner {
  public:
   explicit JointPlanner(const JointOptions& options = {}) : options_(options) {}

@@ -62,7 +62,8 @@ void JointEvaluator::settle(JointCandidate& candidate, int passes, bool thorough
     return std::isfinite(seconds);
   };
   if (!try_start({})) return;
-  const std::vector<Resident> first(walker_.residents_at_last_op().begin(), walker_.residents_at_last_op().end());
+  const std::vector<Resident> first(walker_.residents_at_last_op().begin(),
+                                    walker_.residents_at_last_op().end());
   std::vector<Resident> start = first, next;
   for (int pass = 0; pass < passes && !start.empty(); ++pass) {
     if (!try_start(start)) break;
@@ -127,7 +128,8 @@ void JointSearch::run() {
   report_.seconds = seconds_passed();
 }
 
-// The first candidate of all is made whatever the budget; then a candidate begins only while there is budget for it.
+// The first candidate of all is made whatever the budget; then a candidate begins only while there is budget
+// for it.
 std::vector<JointCandidate> JointSearch::batch(std::size_t count, const Make& make) {
   std::vector<JointCandidate> made(count);
   if (done()) return made;
@@ -146,7 +148,8 @@ std::vector<JointCandidate> JointSearch::batch(std::size_t count, const Make& ma
   for (const auto& evaluator : evaluators_) before += evaluator->evaluations();
   {
     std::vector<std::jthread> threads;
-    for (std::size_t t = 1; t < evaluators_.size(); ++t) threads.emplace_back(work, std::ref(*evaluators_[t]));
+    for (std::size_t t = 1; t < evaluators_.size(); ++t)
+      threads.emplace_back(work, std::ref(*evaluators_[t]));
     work(*evaluators_.front());
   }
   for (const auto& evaluator : evaluators_) after += evaluator->evaluations();
@@ -163,9 +166,10 @@ void JointSearch::keep(std::vector<JointCandidate> candidates) {
     if (!candidate.order.empty() && std::isfinite(candidate.seconds)) chains_.push_back(std::move(candidate));
   std::stable_sort(chains_.begin(), chains_.end(),
                    [](const JointCandidate& a, const JointCandidate& b) { return a.seconds < b.seconds; });
-  chains_.erase(std::unique(chains_.begin(), chains_.end(),
-                            [](const JointCandidate& a, const JointCandidate& b) { return a.seconds == b.seconds; }),
-                chains_.end());
+  chains_.erase(
+      std::unique(chains_.begin(), chains_.end(),
+                  [](const JointCandidate& a, const JointCandidate& b) { return a.seconds == b.seconds; }),
+      chains_.end());
   chains_.resize(std::min(chains_.size(), static_cast<std::size_t>(options_.chains)));
 }
 
@@ -191,7 +195,8 @@ void JointSearch::try_orders() {
                }));
   };
   time_orders(0);
-  if (best_.order.empty()) Walker(*table_, request_->device).walk({orders.front(), {}});  // throws: an op does not fit
+  if (best_.order.empty())
+    Walker(*table_, request_->device).walk({orders.front(), {}});  // throws: an op does not fit
   if (!options_.order || done()) return;
   orders.push_back(depth_first_order(dependencies_));
   for (const AffinityWeights& w : weights) {
@@ -206,7 +211,8 @@ void JointSearch::sweep_prices() {
   constexpr std::array tilts{-1.0, 0.0, -2.0, 1.0, -0.5, -4.0, 2.0};
   constexpr std::int32_t levels = 7;
   const auto parents = static_cast<std::ptrdiff_t>(std::min<std::size_t>(2, chains_.size()));
-  for (const JointCandidate& parent : std::vector<JointCandidate>(chains_.begin(), chains_.begin() + parents)) {
+  for (const JointCandidate& parent :
+       std::vector<JointCandidate>(chains_.begin(), chains_.begin() + parents)) {
     RecomputeChoice choice(*table_, parent.order);
     if (!choice.any_eligible()) return;
     const double low = std::log(choice.lowest_price()) - 3, high = std::log(choice.highest_price()) + 3;
@@ -233,7 +239,8 @@ void JointSearch::sweep_prices() {
   }
 }
 
-// Simulated annealing, several chains side by side; a chain that has fallen behind starts again from the best.
+// Simulated annealing, several chains side by side; a chain that has fallen behind starts again from the
+// best.
 void JointSearch::evolve() {
   constexpr double first_temperature = 3e-3, last_temperature = 3e-5;  // of the seconds
   constexpr std::int32_t cycle = 150;                                  // generations from first to last
@@ -242,7 +249,8 @@ void JointSearch::evolve() {
     const double cooled = static_cast<double>(generation_ % cycle) / cycle;
     accept(batch(chains_.size() * proposals,
                  [&](std::size_t i, JointCandidate& child, JointEvaluator& evaluator) {
-                   Draws draws({request_->seed, static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(generation_)});
+                   Draws draws({request_->seed, static_cast<std::uint32_t>(i),
+                                static_cast<std::uint32_t>(generation_)});
                    child = chains_[i / proposals];
                    mutate(child, draws);
                    if (draws.chance(0.1))

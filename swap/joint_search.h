@@ -1,9 +1,9 @@
 // The search over order, recompute, placement and swaps together.
 //
-// A candidate says in which order ops run, which run a second time, what the walk weighs how, and what is on the device
-// at iteration boundaries; the walk (swap/walk.h) decides addresses, evictions and prefetches, the simulator gives the
-// seconds of one steady iteration. First come seeds: greedy and natural orders, then sweeps of the recompute price, coarse
-// to fine; then an evolution of the best.
+// A candidate says in which order ops run, which run a second time, what the walk weighs how, and what is on
+// the device at iteration boundaries; the walk (swap/walk.h) decides addresses, evictions and prefetches, the
+// simulator gives the seconds of one steady iteration. First come seeds: greedy and natural orders, then
+// sweeps of the recompute price, coarse to fine; then an evolution of the best.
 #pragma once
 
 #include <swapadvisor/swap/genome.h>
@@ -24,20 +24,20 @@
 namespace swapadvisor {
 
 struct JointCandidate {
-  std::vector<std::int32_t> order;   ///< every op once, dependencies kept
-  std::vector<std::uint8_t> again;   ///< by op: runs a second time; empty: none
-  std::vector<double> log_prices;    ///< of `RecomputeChoice::choose`, from which `again` came, by and large
+  std::vector<std::int32_t> order;  ///< every op once, dependencies kept
+  std::vector<std::uint8_t> again;  ///< by op: runs a second time; empty: none
+  std::vector<double> log_prices;   ///< of `RecomputeChoice::choose`, from which `again` came, by and large
   WalkPolicy policy;
-  std::vector<Resident> start;       ///< on the device at iteration boundaries
-  std::vector<float> bias;           ///< by buffer, of evictions; empty: 1
+  std::vector<Resident> start;  ///< on the device at iteration boundaries
+  std::vector<float> bias;      ///< by buffer, of evictions; empty: 1
   double seconds = 0;
 };
 
 /// What may be left out of the search, to see what it is worth.
 struct JointOptions {
-  bool order = true;      ///< other orders than the given one
+  bool order = true;  ///< other orders than the given one
   bool recompute = true;
-  bool eviction = true;   ///< weigh time and link load; else only the distance to the next use
+  bool eviction = true;        ///< weigh time and link load; else only the distance to the next use
   std::int32_t chains = 8;     ///< of the annealing, side by side
   std::int32_t proposals = 2;  ///< per chain and generation
 };
@@ -50,8 +50,9 @@ class JointEvaluator {
 
   /// Fills in `seconds`, leaving `start` as it is.
   void evaluate(JointCandidate& candidate);
-  /// Walks from nothing, then tries as `start` what that ends with, and what of it needs no moving, `passes` times at
-  /// most; keeps the fastest. `thorough`: as long again for where the walks themselves end, as `walk_passes` does.
+  /// Walks from nothing, then tries as `start` what that ends with, and what of it needs no moving, `passes`
+  /// times at most; keeps the fastest. `thorough`: as long again for where the walks themselves end, as
+  /// `walk_passes` does.
   void settle(JointCandidate& candidate, int passes, bool thorough = false);
 
   const Walker& walker() const { return walker_; }
@@ -71,14 +72,15 @@ class JointEvaluator {
   std::int64_t evaluations_ = 0;
 };
 
-/// One search. The answer does not depend on the thread count: candidates are made and timed in batches, each with draws
-/// of its own, and a batch is complete before the next begins.
+/// One search. The answer does not depend on the thread count: candidates are made and timed in batches, each
+/// with draws of its own, and a batch is complete before the next begins.
 class JointSearch {
  public:
   /// The graph of `request` is that of `table`.
   JointSearch(const OpTable& table, const PlanRequest& request, const JointOptions& options = {});
 
-  /// Until the budget is spent, the ideal is reached or a stop is requested; evaluates one candidate at least.
+  /// Until the budget is spent, the ideal is reached or a stop is requested; evaluates one candidate at
+  /// least.
   void run();
 
   const JointCandidate& best() const { return best_; }
@@ -92,8 +94,8 @@ class JointSearch {
   void try_orders();
   void sweep_prices();
   void evolve();
-  /// Makes and times `count` candidates in parallel; `make` returns false for none. Those that no budget was left for
-  /// have no order.
+  /// Makes and times `count` candidates in parallel; `make` returns false for none. Those that no budget was
+  /// left for have no order.
   std::vector<JointCandidate> batch(std::size_t count, const Make& make);
   /// Keeps the best as starting points of the chains.
   void keep(std::vector<JointCandidate> candidates);

@@ -40,7 +40,8 @@ bool MinCut::find_levels(std::int32_t source, std::int32_t sink) {
   level_[static_cast<std::size_t>(source)] = 0;
   for (std::size_t head = 0; head < queue_.size(); ++head) {
     const std::int32_t node = queue_[head];
-    for (std::int32_t e = first_[static_cast<std::size_t>(node)]; e >= 0; e = edges_[static_cast<std::size_t>(e)].next) {
+    for (std::int32_t e = first_[static_cast<std::size_t>(node)]; e >= 0;
+         e = edges_[static_cast<std::size_t>(e)].next) {
       const Edge& edge = edges_[static_cast<std::size_t>(e)];
       if (left(edge) <= epsilon_ || level_[static_cast<std::size_t>(edge.to)] >= 0) continue;
       level_[static_cast<std::size_t>(edge.to)] = level_[static_cast<std::size_t>(node)] + 1;

@@ -7,7 +7,8 @@
 
 namespace swapadvisor {
 
-/// Dinic's algorithm (Dinitz 1970). Capacities can be changed and the cut found again; nothing is allocated then.
+/// Dinic's algorithm (Dinitz 1970). Capacities can be changed and the cut found again; nothing is allocated
+/// then.
 class MinCut {
  public:
   static constexpr double infinite = std::numeric_limits<double>::infinity();
@@ -17,11 +18,14 @@ class MinCut {
 
   /// Returns the edge's number, for `set_capacity`. `capacity` ≥ 0, may be infinite.
   std::int32_t add_edge(std::int32_t from, std::int32_t to, double capacity);
-  void set_capacity(std::int32_t edge, double capacity) { edges_[static_cast<std::size_t>(edge)].capacity = capacity; }
+  void set_capacity(std::int32_t edge, double capacity) {
+    edges_[static_cast<std::size_t>(edge)].capacity = capacity;
+  }
 
   /// The value of a minimum cut; infinite when every cut has an infinite edge.
   double solve(std::int32_t source, std::int32_t sink);
-  /// After `solve`: whether the node is on the source's side of the minimum cut that has the fewest nodes there.
+  /// After `solve`: whether the node is on the source's side of the minimum cut that has the fewest nodes
+  /// there.
   bool on_source_side(std::int32_t node) const { return level_[static_cast<std::size_t>(node)] >= 0; }
 
  private:

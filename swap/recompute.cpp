@@ -10,7 +10,9 @@ namespace {
 
 constexpr std::int32_t source = 0, sink = 1;
 
-std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
+std::size_t index(std::int32_t i) {
+  return static_cast<std::size_t>(i);
+}
 
 }  // namespace
 
@@ -69,7 +71,8 @@ void RecomputeChoice::find_eligible(std::span<const std::int32_t> order) {
   }
 }
 
-// Nodes: of an op that may run again, "runs again"; of a value, "is needed behind the turn". True is the source's side.
+// Nodes: of an op that may run again, "runs again"; of a value, "is needed behind the turn". True is the
+// source's side.
 //   needed by an op behind the turn:            source → value, infinite
 //   an op that runs again needs its inputs:     op → input, infinite
 //   needed, yet not made again, so kept:        value → writer (or sink), its bytes' price
@@ -118,7 +121,8 @@ void RecomputeChoice::choose(std::span<const double> log_prices, std::vector<std
     const double at = kept_[k].place * static_cast<double>(log_prices.size() - 1);
     const auto left = static_cast<std::size_t>(at);
     const std::size_t right = std::min(left + 1, log_prices.size() - 1);
-    const double log_price = log_prices[left] + (at - static_cast<double>(left)) * (log_prices[right] - log_prices[left]);
+    const double log_price =
+        log_prices[left] + (at - static_cast<double>(left)) * (log_prices[right] - log_prices[left]);
     const double factor = factors.empty() ? 1 : factors[k % factors.size()];
     cut_.set_capacity(kept_[k].edge, kept_[k].bytes * factor * std::exp(log_price));
   }
@@ -198,7 +202,7 @@ class Sequence {
   std::vector<std::int32_t>& runs_;
   std::vector<std::uint8_t> to_do_;
   std::span<const std::uint8_t> each_time_;
-  std::vector<std::int32_t> dropped_;  // to be made again for the next that reads them
+  std::vector<std::int32_t> dropped_;              // to be made again for the next that reads them
   std::vector<std::int32_t> writer_, written_at_;  // of each buffer's present value
   std::vector<std::int32_t> run_at_;
   std::int32_t time_ = 0;

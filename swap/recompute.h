@@ -1,4 +1,5 @@
-// Recompute: which values are dropped after the forward pass and made again, and the op runs that follow from it.
+// Recompute: which values are dropped after the forward pass and made again, and the op runs that follow from
+// it.
 #pragma once
 
 #include <swapadvisor/swap/min_cut.h>
@@ -10,8 +11,8 @@
 
 namespace swapadvisor {
 
-/// The boundary between two ops (before the op at the position returned) across which the most bytes of temporaries are
-/// alive: in training, the end of the forward pass.
+/// The boundary between two ops (before the op at the position returned) across which the most bytes of
+/// temporaries are alive: in training, the end of the forward pass.
 std::int32_t find_turn(const OpTable& table, std::span<const std::int32_t> order);
 
 /// Chooses what to make again in one order.
@@ -20,17 +21,17 @@ class RecomputeChoice {
   /// `table` must outlive it. `order`: every op once, dependencies kept.
   RecomputeChoice(const OpTable& table, std::span<const std::int32_t> order);
 
-  /// Whether an op may run again behind the turn: it is recomputable, and its outputs are temporaries that no other op
-  /// writes.
+  /// Whether an op may run again behind the turn: it is recomputable, and its outputs are temporaries that no
+  /// other op writes.
   bool eligible(std::int32_t op) const { return eligible_[static_cast<std::size_t>(op)] != 0; }
   std::int32_t turn() const { return turn_; }
   bool any_eligible() const { return any_eligible_; }
 
-  /// The ops to run again when keeping a byte across the turn costs exp(f) seconds, f the value at the byte's place of
-  /// the line through `log_prices`, evenly spaced from the first op to the turn: what is written late is needed again
-  /// soon, which leaves little time for its copies. Each value is kept or made again; an op that runs again needs its
-  /// inputs, kept or made again: a minimum cut. `factors` vary the prices of single values, repeating; empty: none. Ops
-  /// whose outputs nobody would need are not in it.
+  /// The ops to run again when keeping a byte across the turn costs exp(f) seconds, f the value at the byte's
+  /// place of the line through `log_prices`, evenly spaced from the first op to the turn: what is written
+  /// late is needed again soon, which leaves little time for its copies. Each value is kept or made again; an
+  /// op that runs again needs its inputs, kept or made again: a minimum cut. `factors` vary the prices of
+  /// single values, repeating; empty: none. Ops whose outputs nobody would need are not in it.
   void choose(std::span<const double> log_prices, std::vector<std::uint8_t>& again,
               std::span<const double> factors = {});
 
@@ -59,9 +60,10 @@ class RecomputeChoice {
   std::vector<std::int32_t> op_node_;
 };
 
-/// The op runs of an order with `again` ops run a second time: each right before its first reader behind the turn. Ops
-/// that would no longer find their inputs as they were are left out. `again` is per op. Ops in `each_time` (per op, or
-/// empty) run again for every op of the order that needs them, so that their values live no longer than that.
+/// The op runs of an order with `again` ops run a second time: each right before its first reader behind the
+/// turn. Ops that would no longer find their inputs as they were are left out. `again` is per op. Ops in
+/// `each_time` (per op, or empty) run again for every op of the order that needs them, so that their values
+/// live no longer than that.
 void run_sequence(const OpTable& table, std::span<const std::int32_t> order, std::int32_t turn,
                   std::span<const std::uint8_t> again, std::vector<std::int32_t>& runs,
                   std::span<const std::uint8_t> each_time = {});

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <random_plan_graph.h>
 #include <swapadvisor/core/error.h>
@@ -5,8 +6,6 @@
 #include <swapadvisor/swap/bounds.h>
 #include <swapadvisor/swap/joint_planner.h>
 #include <swapadvisor/swap/verify.h>
-
-#include <fmt/format.h>
 
 #include <vector>
 
@@ -29,10 +28,12 @@ PlanGraph recurrent(int layers, int steps, std::int64_t weight_bytes) {
   for (std::size_t t = 0; t < static_cast<std::size_t>(steps); ++t)
     for (std::size_t l = 0; l < static_cast<std::size_t>(layers); ++l) {
       const bool last = l + 1 == static_cast<std::size_t>(layers);
-      h[l + 1][t] = buffer(fmt::format("h{}.{}", l, t), 256, last ? BufferKind::output : BufferKind::temporary);
+      h[l + 1][t] =
+          buffer(fmt::format("h{}.{}", l, t), 256, last ? BufferKind::output : BufferKind::temporary);
       std::vector<std::int32_t> inputs{weights[l], h[l][t]};
       if (t > 0) inputs.push_back(h[l + 1][t - 1]);
-      graph.ops.push_back({fmt::format("cell{}.{}", l, t), "cell", inputs, {h[l + 1][t]}, 0, 1, false, false});
+      graph.ops.push_back(
+          {fmt::format("cell{}.{}", l, t), "cell", inputs, {h[l + 1][t]}, 0, 1, false, false});
     }
   check(graph);
   return graph;
@@ -48,7 +49,8 @@ PlanRequest request_for(const PlanGraph& graph, std::int64_t memory) {
   return request;
 }
 
-// Room for two of four weights: step by step each weight is fetched for each of the 10 steps; layer by layer, once.
+// Room for two of four weights: step by step each weight is fetched for each of the 10 steps; layer by layer,
+// once.
 TEST(AffinityOrder, KeepsTheUsesOfAWeightTogether) {
   const PlanGraph graph = recurrent(4, 10, 1 << 20);
   const OpTable table(graph);
@@ -65,7 +67,8 @@ TEST(AffinityOrder, RandomGraphsGiveValidOrders) {
     const PlanGraph graph = random_plan_graph(seed);
     const OpTable table(graph);
     const Dependencies dependencies(graph);
-    for (const AffinityWeights& weights : {AffinityWeights{1, 1}, AffinityWeights{1, 0}, AffinityWeights{0, 1}})
+    for (const AffinityWeights& weights :
+         {AffinityWeights{1, 1}, AffinityWeights{1, 0}, AffinityWeights{0, 1}})
       EXPECT_TRUE(is_valid_order(dependencies, affinity_order(table, dependencies, 5000, weights))) << seed;
   }
 }

@@ -19,8 +19,8 @@ PlanGraph chain() {
                    {"b", 2560, BufferKind::temporary}, {"c", 2560, BufferKind::temporary},
                    {"g", 256, BufferKind::temporary},  {"o", 256, BufferKind::output}};
   const auto add = [&](Ops inputs, Ops outputs, double seconds, bool recomputable) {
-    graph.ops.push_back({"op" + std::to_string(graph.ops.size()), "op", std::move(inputs), std::move(outputs), 0, seconds,
-                         recomputable, false});
+    graph.ops.push_back({"op" + std::to_string(graph.ops.size()), "op", std::move(inputs), std::move(outputs),
+                         0, seconds, recomputable, false});
   };
   add({0}, {1}, 10, true);
   add({1}, {2}, 1, true);
@@ -53,8 +53,8 @@ TEST(Recompute, ValuesAreKeptOrMadeAgainByTheirPrice) {
   EXPECT_EQ(choose(chain(), 20.0 / 2560), (std::vector<std::uint8_t>{1, 1, 1, 0, 0, 0}));
 }
 
-// No backward op reads b; c has twice the bytes. At 2.5 s for each 2,560 bytes, keeping c costs 5 s, keeping b to make c
-// again 2.5 + 1, making both again 1 + 1; at 0.75 s: 1.5, 1.75 and 2.
+// No backward op reads b; c has twice the bytes. At 2.5 s for each 2,560 bytes, keeping c costs 5 s, keeping
+// b to make c again 2.5 + 1, making both again 1 + 1; at 0.75 s: 1.5, 1.75 and 2.
 TEST(Recompute, WhatIsMadeAgainNeedsItsInputs) {
   PlanGraph graph = chain();
   graph.ops[4].inputs = {4, 1};

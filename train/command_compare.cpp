@@ -52,11 +52,11 @@ void print_row(const Row& row) {
     return;
   }
   const Prediction& p = row.program.predicted;
-  fmt::print("{:<14}{:>9.2f} %{:>12}{:>12}{:>12}{:>12}{:>12}{:>9.2f} %{:>10}{}\n", row.planner, 100 * p.efficiency,
-             format_seconds(p.iteration_seconds), format_bytes(p.swap_in_bytes), format_bytes(p.swap_out_bytes),
-             format_seconds(p.recompute_seconds), format_bytes(p.fallback_bytes),
-             100 * p.ideal_seconds / p.swap_bound_seconds, format_seconds(row.seconds),
-             row.verdict.valid ? "" : "  NOT VALID: " + row.verdict.error);
+  fmt::print("{:<14}{:>9.2f} %{:>12}{:>12}{:>12}{:>12}{:>12}{:>9.2f} %{:>10}{}\n", row.planner,
+             100 * p.efficiency, format_seconds(p.iteration_seconds), format_bytes(p.swap_in_bytes),
+             format_bytes(p.swap_out_bytes), format_seconds(p.recompute_seconds),
+             format_bytes(p.fallback_bytes), 100 * p.ideal_seconds / p.swap_bound_seconds,
+             format_seconds(row.seconds), row.verdict.valid ? "" : "  NOT VALID: " + row.verdict.error);
   std::fflush(stdout);
 }
 
@@ -71,35 +71,32 @@ nlohmann::ordered_json row_json(const Row& row) {
 }
 
 void run_compare(const CompareCommand& c) {
-  DeviceSpec device = c.source.device_spec();
+  const DeviceSpec spec = c.source.device_spec();
   const PlanGraph graph = c.source.graph();
   const std::int64_t needed = device_bytes_needed(graph);
-  if (const auto limit = c.plan.limit()) device.memory_bytes = limit->resolve(needed);
-  if (!c.plan.host_limit.empty()) device.host_bytes = c.plan.host_bytes();
+  PlanRequest request = plan_request(graph, spec, c.plan, needed);
+  const DeviceSpec& device = request.device;
   std::vector<std::string> names = c.planners;
   if (names.empty())
     for (const PlannerInfo& info : planner_list()) names.push_back(info.name);
   InterruptStop interrupt;
-  PlanRequest request;
-  request.graph = &graph;
-  request.device = device;
   request.seed = c.seed;
-  request.search_seconds = c.plan.search_budget_seconds();
-  request.search_evaluations = c.plan.search_evaluations;
   request.threads = c.threads;
   request.stop = interrupt.token();
   if (!c.output.json) {
     fmt::print("{} ops, {} needed, {} allowed on {}\n", graph.ops.size(), format_bytes(needed),
                format_bytes(device.memory_bytes), device.name);
-    fmt::print("{:<14}{:>11}{:>12}{:>12}{:>12}{:>12}{:>12}{:>11}{:>10}\n", "planner", "efficiency", "iteration",
-               "swap in", "swap out", "recompute", "fallback", "swap bound", "planned in");
+    fmt::print("{:<14}{:>11}{:>12}{:>12}{:>12}{:>12}{:>12}{:>11}{:>10}\n", "planner", "efficiency",
+               "iteration", "swap in", "swap out", "recompute", "fallback", "swap bound", "planned in");
   }
   auto rows = nlohmann::ordered_json::array();
   for (const std::string& name : names) {
     if (request.stop.stop_requested()) fail("interrupted");
     const Row row = plan_with(name, request, needed, c.output.quiet || c.output.json);
-    if (c.output.json) rows.push_back(row_json(row));
-    else print_row(row);
+    if (c.output.json)
+      rows.push_back(row_json(row));
+    else
+      print_row(row);
   }
   const double ideal = total_seconds(graph), bound = bound_seconds(graph, device);
   if (c.output.json) {
@@ -110,8 +107,8 @@ void run_compare(const CompareCommand& c) {
                 {"planners", rows}});
     return;
   }
-  fmt::print("ideal {}; no plan can do better than {} ({:.2f} %)\n", format_seconds(ideal), format_seconds(bound),
-             bound > 0 ? 100 * ideal / bound : 100);
+  fmt::print("ideal {}; no plan can do better than {} ({:.2f} %)\n", format_seconds(ideal),
+             format_seconds(bound), bound > 0 ? 100 * ideal / bound : 100);
 }
 
 }  // namespace
@@ -133,7 +130,8 @@ void add_compare_command(CLI::App& app) {
           return std::string(error.what());
         }
       });
-  command->add_option("--threads", c->threads, "Search threads; they change no answer")->check(CLI::Range(1, 1024));
+  command->add_option("--threads", c->threads, "Search threads; they change no answer")
+      ->check(CLI::Range(1, 1024));
   command->add_option("--seed,--planner-seed", c->seed, "Seed of the searches")->capture_default_str();
   command->callback([c] { run_compare(*c); });
 }

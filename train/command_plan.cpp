@@ -39,21 +39,16 @@ void print_prediction(const Program& program, std::int64_t needed) {
 }
 
 void run_plan(const PlanCommand& c) {
-  DeviceSpec device = c.source.device_spec();
+  const DeviceSpec spec = c.source.device_spec();
   const PlanGraph graph = c.source.graph();
   if (!c.graph_out.empty()) write_graph(c.graph_out, graph);
   const std::int64_t needed = device_bytes_needed(graph);
-  if (const auto limit = c.plan.limit()) device.memory_bytes = limit->resolve(needed);
-  if (!c.plan.host_limit.empty()) device.host_bytes = c.plan.host_bytes();
+  PlanRequest request = plan_request(graph, spec, c.plan, needed);
+  const DeviceSpec& device = request.device;
   std::string planner = c.plan.planner;
   if (planner.empty()) planner = needed <= device.memory_bytes ? "none" : default_planner;
   InterruptStop interrupt;
-  PlanRequest request;
-  request.graph = &graph;
-  request.device = device;
   request.seed = c.seed;
-  request.search_seconds = c.plan.search_budget_seconds();
-  request.search_evaluations = c.plan.search_evaluations;
   request.threads = c.threads;
   request.stop = interrupt.token();
   check_writable({c.out, c.trace});

@@ -4,6 +4,7 @@
 #include <swapadvisor/train/plan_source.h>
 
 #include <filesystem>
+#include <utility>
 
 namespace swapadvisor {
 
@@ -12,7 +13,8 @@ void PlanSource::add_to(CLI::App& command) {
   task.add_to(command, false);
   optimizer.add_to(command);
   command.add_option("--graph", graph_file, "Plan this graph v1 file instead of a model");
-  command.add_option("--profile", profile_file, "Measured seconds: a graph v1 file from `swapadvisor profile`");
+  command.add_option("--profile", profile_file,
+                     "Measured seconds: a graph v1 file from `swapadvisor profile`");
   command.add_option("--device", device, "Device name or device v1 file")->capture_default_str();
 }
 
@@ -47,9 +49,23 @@ PlanGraph PlanSource::graph_of_model() const {
   }
   const auto compute = find_compute_spec(device);
   if (!compute)
-    fail("there is no cost model for device '{}': give measured seconds with --profile, or a graph with --graph",
-         device);
+    fail(
+        "there is no cost model for device '{}': give measured seconds with --profile, or a graph with "
+        "--graph",
+        device);
   return lower(graph, model_ops(graph, *compute));
+}
+
+PlanRequest plan_request(const PlanGraph& graph, DeviceSpec device, const PlanCommandOptions& options,
+                         std::int64_t needed) {
+  PlanRequest request;
+  request.graph = &graph;
+  request.device = std::move(device);
+  if (const auto limit = options.limit()) request.device.memory_bytes = limit->resolve(needed);
+  if (!options.host_limit.empty()) request.device.host_bytes = options.host_bytes();
+  request.search_seconds = options.search_budget_seconds();
+  request.search_evaluations = options.search_evaluations;
+  return request;
 }
 
 }  // namespace swapadvisor

@@ -21,4 +21,9 @@ struct PlanSource {
   PlanGraph graph_of_model() const;
 };
 
+/// What a planner is asked: limits and search budget as given on the command line; `needed` is what 100 %
+/// means.
+PlanRequest plan_request(const PlanGraph& graph, DeviceSpec device, const PlanCommandOptions& options,
+                         std::int64_t needed);
+
 }  // namespace swapadvisor

@@ -49,16 +49,19 @@ std::vector<std::string> items(const Progress& progress) {
   return list;
 }
 
-double share_done(const SearchProgress& progress) { return std::clamp(progress.share, 0.0, 1.0); }
+double share_done(const SearchProgress& progress) {
+  return std::clamp(progress.share, 0.0, 1.0);
+}
 
 std::vector<std::string> items(const SearchProgress& progress) {
   const double elapsed = progress.elapsed_seconds, share = share_done(progress);
   std::string efficiency = fmt::format("efficiency {:.1f}%", 100 * progress.efficiency);
   if (progress.bound > 0) efficiency += fmt::format(" of at most {:.1f}%", 100 * progress.bound);
-  return {efficiency, fmt::format("{} plans", progress.evaluations),
-          fmt::format("{:.0f} plans/s", elapsed > 0 ? static_cast<double>(progress.evaluations) / elapsed : 0),
-          fmt::format("{} elapsed, {} left", format_clock(elapsed),
-                      format_clock(share > 0 ? elapsed * (1 - share) / share : -1))};
+  return {
+      efficiency, fmt::format("{} plans", progress.evaluations),
+      fmt::format("{:.0f} plans/s", elapsed > 0 ? static_cast<double>(progress.evaluations) / elapsed : 0),
+      fmt::format("{} elapsed, {} left", format_clock(elapsed),
+                  format_clock(share > 0 ? elapsed * (1 - share) / share : -1))};
 }
 
 std::string head(const SearchProgress& progress) {
@@ -124,10 +127,18 @@ std::string line_with_bar(const T& progress, int columns) {
 
 }  // namespace
 
-std::string format_progress_plain(const Progress& progress) { return plain_line(progress); }
-std::string format_progress_plain(const SearchProgress& progress) { return plain_line(progress); }
-std::string format_progress(const Progress& progress, int columns) { return line_with_bar(progress, columns); }
-std::string format_progress(const SearchProgress& progress, int columns) { return line_with_bar(progress, columns); }
+std::string format_progress_plain(const Progress& progress) {
+  return plain_line(progress);
+}
+std::string format_progress_plain(const SearchProgress& progress) {
+  return plain_line(progress);
+}
+std::string format_progress(const Progress& progress, int columns) {
+  return line_with_bar(progress, columns);
+}
+std::string format_progress(const SearchProgress& progress, int columns) {
+  return line_with_bar(progress, columns);
+}
 
 ProgressMode progress_mode(bool quiet) {
   if (quiet) return ProgressMode::silent;
@@ -165,7 +176,9 @@ void ProgressReporter::update(const Progress& progress, double now) {
   show(progress, progress.step >= progress.total_steps, now);
 }
 
-void ProgressReporter::update(const SearchProgress& progress, double now) { show(progress, progress.share >= 1, now); }
+void ProgressReporter::update(const SearchProgress& progress, double now) {
+  show(progress, progress.share >= 1, now);
+}
 
 void ProgressReporter::erase() {
   if (shown_.empty()) return;

@@ -39,7 +39,8 @@ struct SearchProgress {
 /// right.
 std::string format_progress(const Progress& progress, int columns);
 
-///   "planning  42% [====>     ] efficiency 97.1% of at most 99.7%  12345 plans  4100 plans/s  0:04 elapsed, 0:06 left"
+///   "planning  42% [====>     ] efficiency 97.1% of at most 99.7%  12345 plans  4100 plans/s  0:04 elapsed,
+///   0:06 left"
 std::string format_progress(const SearchProgress& progress, int columns);
 
 /// As `format_progress`, without a bar and of any length.
