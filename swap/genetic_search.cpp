@@ -3,17 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cmath>
-#include <functional>
 #include <limits>
-#include <thread>
 #include <utility>
 
 namespace swapadvisor {
 namespace {
-
-constexpr std::int64_t default_evaluations = 1000;
 
 // By size: how many buffers are alive at a time in the graph's own order when nothing is swapped, and a
 // workspace.
@@ -82,8 +77,10 @@ PoolEvaluator::PoolEvaluator(const SearchProblem& problem)
     : walker_(problem.table, problem.demand),
       simulator_(problem.request->device),
       quick_simulator_(without_latency(problem.request->device)),
-      in_overhead_(problem.request->device.copy_latency_seconds * problem.request->device.h2d_bytes_per_second),
-      out_overhead_(problem.request->device.copy_latency_seconds * problem.request->device.d2h_bytes_per_second),
+      in_overhead_(problem.request->device.copy_latency_seconds *
+                   problem.request->device.h2d_bytes_per_second),
+      out_overhead_(problem.request->device.copy_latency_seconds *
+                    problem.request->device.d2h_bytes_per_second),
       mutation_(problem.dependencies) {}
 
 double PoolEvaluator::evaluate(const Genome& genome) {
@@ -101,38 +98,25 @@ double PoolEvaluator::estimate(const Genome& genome) {
 }
 
 GeneticSearch::GeneticSearch(const SearchProblem& problem, const GeneticOptions& options)
-    : problem_(&problem), options_(options) {
+    : problem_(&problem), options_(options), budget_(*problem.request) {
   for (int t = 0; t < std::max(1, problem.request->threads); ++t)
     evaluators_.push_back(std::make_unique<PoolEvaluator>(problem));
 }
 
-double GeneticSearch::seconds_passed() const {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-}
-
 bool GeneticSearch::done() const {
-  const PlanRequest& request = *problem_->request;
-  if (request.stop.stop_requested()) return true;
-  if (request.search_seconds > 0 && seconds_passed() >= request.search_seconds) return true;
-  const std::int64_t most = request.search_evaluations > 0 ? request.search_evaluations
-                            : request.search_seconds > 0   ? std::numeric_limits<std::int64_t>::max()
-                                                           : default_evaluations;
-  if (report_.evaluations >= most) return true;
+  if (budget_.spent(report_.evaluations)) return true;
   return !population_.empty() && population_.front().seconds <= problem_->ideal_seconds * (1 + 1e-12);
 }
 
 void GeneticSearch::run() {
-  start_ = std::chrono::steady_clock::now();
+  budget_ = SearchBudget(*problem_->request);
   do next_generation();
   while (!done());
-  report_.seconds = seconds_passed();
+  report_.seconds = budget_.seconds();
 }
 
 void GeneticSearch::next_generation() {
-  const std::int64_t budget = problem_->request->search_evaluations;
-  const std::int64_t unlimited =
-      problem_->request->search_seconds > 0 ? std::numeric_limits<std::int64_t>::max() : default_evaluations;
-  const std::int64_t left = (budget > 0 ? budget : unlimited) - report_.evaluations;
+  const std::int64_t left = budget_.evaluations() - report_.evaluations;
   const std::int32_t wanted = generation_ == 0 ? options_.population : options_.population - options_.elite;
   fill_in_parallel(static_cast<std::int32_t>(std::min<std::int64_t>(wanted, left)));
   report_.evaluations += static_cast<std::int64_t>(children_.size());
@@ -147,29 +131,17 @@ void GeneticSearch::next_generation() {
 // its end.
 void GeneticSearch::fill_in_parallel(std::int32_t count) {
   children_.assign(static_cast<std::size_t>(count), {});
-  std::atomic<std::int32_t> next{0}, finished{0};
-  const auto work = [&](PoolEvaluator& evaluator) {
-    for (std::int32_t i = next++; i < count; i = next++) {
-      if (i > 0 &&
-          (problem_->request->stop.stop_requested() ||
-           (problem_->request->search_seconds > 0 && seconds_passed() >= problem_->request->search_seconds)))
-        break;
-      Individual& child = children_[static_cast<std::size_t>(i)];
-      if (generation_ == 0)
-        first_individual(i, child, evaluator);
-      else
-        breed(i, child, evaluator);
-      child.seconds = evaluator.estimate(child.genome);
-      ++finished;
-    }
-  };
-  {
-    std::vector<std::jthread> threads;
-    for (std::size_t t = 1; t < evaluators_.size(); ++t)
-      threads.emplace_back(work, std::ref(*evaluators_[t]));
-    work(*evaluators_.front());
-  }
-  if (finished == count) return;
+  make_in_parallel(evaluators_, children_.size(), [&](std::size_t k, PoolEvaluator& evaluator) {
+    const auto i = static_cast<std::int32_t>(k);
+    if (i > 0 && budget_.interrupted()) return false;
+    Individual& child = children_[k];
+    if (generation_ == 0)
+      first_individual(i, child, evaluator);
+    else
+      breed(i, child, evaluator);
+    child.seconds = evaluator.estimate(child.genome);
+    return true;
+  });
   std::erase_if(children_, [](const Individual& child) { return child.genome.order.empty(); });
 }
 
@@ -241,8 +213,9 @@ void GeneticSearch::breed(std::int32_t i, Individual& child, PoolEvaluator& eval
 void GeneticSearch::note_progress() {
   const double best = population_.front().seconds;
   if (report_.history.empty() || best < report_.history.back().second)
-    report_.history.emplace_back(seconds_passed(), best);
-  if (problem_->request->progress) problem_->request->progress({seconds_passed(), report_.evaluations, best, problem_->ideal_seconds});
+    report_.history.emplace_back(budget_.seconds(), best);
+  if (problem_->request->progress)
+    problem_->request->progress({budget_.seconds(), report_.evaluations, best, problem_->ideal_seconds});
 }
 
 }  // namespace swapadvisor

@@ -4,9 +4,9 @@
 #include <swapadvisor/swap/genome.h>
 #include <swapadvisor/swap/planner.h>
 #include <swapadvisor/swap/pool_walk.h>
+#include <swapadvisor/swap/search_budget.h>
 #include <swapadvisor/swap/simulate.h>
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -80,12 +80,11 @@ class GeneticSearch {
   void fill_in_parallel(std::int32_t count);
   void sort_population();
   bool done() const;
-  double seconds_passed() const;
   void note_progress();
 
   const SearchProblem* problem_;
   GeneticOptions options_;
-  std::chrono::steady_clock::time_point start_;
+  SearchBudget budget_;
   std::vector<std::unique_ptr<PoolEvaluator>> evaluators_;  // one per thread
   std::vector<Individual> population_;                      // best first
   std::vector<Individual> children_;

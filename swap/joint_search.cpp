@@ -1,13 +1,12 @@
 #include <swapadvisor/core/error.h>
 #include <swapadvisor/swap/affinity_order.h>
 #include <swapadvisor/swap/joint_search.h>
+#include <swapadvisor/swap/starts.h>
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cmath>
 #include <limits>
-#include <thread>
 #include <utility>
 
 namespace swapadvisor {
@@ -47,42 +46,20 @@ void JointEvaluator::evaluate(JointCandidate& candidate) {
 void JointEvaluator::settle(JointCandidate& candidate, int passes, bool thorough) {
   make_runs(candidate);
   candidate.seconds = std::numeric_limits<double>::infinity();
-  const auto by_offset = [](const Resident& a, const Resident& b) { return a.offset < b.offset; };
-  const auto same = [](std::span<const Resident> a, std::span<const Resident> b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Resident& x, const Resident& y) {
-      return x.buffer == y.buffer && x.offset == y.offset && x.dirty == y.dirty;
-    });
-  };
-  const auto try_start = [&](const std::vector<Resident>& start) {
-    const double seconds = walk(candidate, start);
-    if (seconds < candidate.seconds) {
-      candidate.seconds = seconds;
-      candidate.start = start;
-    }
-    return std::isfinite(seconds);
-  };
-  if (!try_start({})) return;
-  const std::vector<Resident> first(walker_.residents_at_last_op().begin(),
-                                    walker_.residents_at_last_op().end());
-  std::vector<Resident> start = first, next;
-  for (int pass = 0; pass < passes && !start.empty(); ++pass) {
-    if (!try_start(start)) break;
-    next.assign(walker_.residents_worth_keeping().begin(), walker_.residents_worth_keeping().end());
-    std::sort(next.begin(), next.end(), by_offset);
-    if (same(start, next)) break;
-    start = next;
-  }
-  if (!thorough) return;
-  // Or follow where the walk itself ends, hoping that it settles.
-  start = first;
-  for (int pass = 0; pass < passes && !start.empty(); ++pass) {
-    ++evaluations_;
-    walker_.walk({runs_, start, false, candidate.policy, candidate.bias});
-    next.assign(walker_.residents_at_last_op().begin(), walker_.residents_at_last_op().end());
-    if (same(start, next)) break;
-    start = next;
-    if (!try_start(start)) break;
-  }
+  try_starts(
+      walker_, passes, thorough,
+      [&](const std::vector<Resident>& start) {
+        const double seconds = walk(candidate, start);
+        if (seconds < candidate.seconds) {
+          candidate.seconds = seconds;
+          candidate.start = start;
+        }
+        return std::isfinite(seconds);
+      },
+      [&](const std::vector<Resident>& start) {
+        ++evaluations_;
+        walker_.walk({runs_, start, false, candidate.policy, candidate.bias});
+      });
 }
 
 // --- the search
@@ -93,7 +70,8 @@ JointSearch::JointSearch(const OpTable& table, const PlanRequest& request, const
       request_(&request),
       options_(options),
       dependencies_(table.graph()),
-      ideal_(total_seconds(table.graph())) {
+      ideal_(total_seconds(table.graph())),
+      budget_(request) {
   best_.seconds = std::numeric_limits<double>::infinity();
   for (int t = 0; t < std::max(1, request.threads); ++t)
     evaluators_.push_back(std::make_unique<JointEvaluator>(table, request.device));
@@ -105,27 +83,17 @@ JointSearch::JointSearch(const OpTable& table, const PlanRequest& request, const
       large_.push_back(static_cast<std::int32_t>(b));
 }
 
-double JointSearch::seconds_passed() const {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-}
-
 bool JointSearch::done() const {
-  constexpr std::int64_t default_evaluations = 1000;
   if (best_.order.empty()) return false;
-  if (request_->stop.stop_requested()) return true;
-  if (request_->search_seconds > 0 && seconds_passed() >= request_->search_seconds) return true;
-  const std::int64_t most = request_->search_evaluations > 0 ? request_->search_evaluations
-                            : request_->search_seconds > 0   ? std::numeric_limits<std::int64_t>::max()
-                                                             : default_evaluations;
-  return report_.evaluations >= most || best_.seconds <= ideal_ * (1 + 1e-9);
+  return budget_.spent(report_.evaluations) || best_.seconds <= ideal_ * (1 + 1e-9);
 }
 
 void JointSearch::run() {
-  start_ = std::chrono::steady_clock::now();
+  budget_ = SearchBudget(*request_);
   try_orders();
   if (options_.recompute) sweep_prices();
   evolve();
-  report_.seconds = seconds_passed();
+  report_.seconds = budget_.seconds();
 }
 
 // The first candidate of all is made whatever the budget; then a candidate begins only while there is budget
@@ -133,25 +101,15 @@ void JointSearch::run() {
 std::vector<JointCandidate> JointSearch::batch(std::size_t count, const Make& make) {
   std::vector<JointCandidate> made(count);
   if (done()) return made;
-  std::atomic<std::size_t> next{0};
   const bool first = best_.order.empty();
-  const auto work = [&](JointEvaluator& evaluator) {
-    for (std::size_t i = next++; i < count; i = next++) {
-      const bool must = first && i == 0;
-      if (!must && (request_->stop.stop_requested() ||
-                    (request_->search_seconds > 0 && seconds_passed() >= request_->search_seconds)))
-        return;
-      if (!make(i, made[i], evaluator)) made[i].order.clear();
-    }
-  };
   std::int64_t before = 0, after = 0;
   for (const auto& evaluator : evaluators_) before += evaluator->evaluations();
-  {
-    std::vector<std::jthread> threads;
-    for (std::size_t t = 1; t < evaluators_.size(); ++t)
-      threads.emplace_back(work, std::ref(*evaluators_[t]));
-    work(*evaluators_.front());
-  }
+  make_in_parallel(evaluators_, count, [&](std::size_t i, JointEvaluator& evaluator) {
+    const bool must = first && i == 0;
+    if (!must && budget_.interrupted()) return false;
+    make(i, made[i], evaluator);
+    return true;
+  });
   for (const auto& evaluator : evaluators_) after += evaluator->evaluations();
   report_.evaluations += after - before;
   for (const JointCandidate& candidate : made)
@@ -176,8 +134,8 @@ void JointSearch::keep(std::vector<JointCandidate> candidates) {
 void JointSearch::note_progress() {
   if (best_.order.empty()) return;
   if (report_.history.empty() || best_.seconds < report_.history.back().second)
-    report_.history.emplace_back(seconds_passed(), best_.seconds);
-  if (request_->progress) request_->progress({seconds_passed(), report_.evaluations, best_.seconds, ideal_});
+    report_.history.emplace_back(budget_.seconds(), best_.seconds);
+  if (request_->progress) request_->progress({budget_.seconds(), report_.evaluations, best_.seconds, ideal_});
 }
 
 // Orders, each with a few weights of a stall.
@@ -191,7 +149,6 @@ void JointSearch::try_orders() {
                  candidate.order = orders[from + i % (orders.size() - from)];
                  candidate.policy.stall_weight = stall_weights[i / (orders.size() - from)];
                  evaluator.settle(candidate, 4, true);
-                 return true;
                }));
   };
   time_orders(0);
@@ -233,7 +190,6 @@ void JointSearch::sweep_prices() {
       keep(batch(sets.size(), [&](std::size_t i, JointCandidate& candidate, JointEvaluator& evaluator) {
         candidate = sets[i];
         evaluator.settle(candidate, 2);
-        return true;
       }));
     }
   }
@@ -257,7 +213,6 @@ void JointSearch::evolve() {
                      evaluator.settle(child, 2);
                    else
                      evaluator.evaluate(child);
-                   return true;
                  }),
            first_temperature * std::pow(last_temperature / first_temperature, cooled));
     if (generation_ % cycle != cycle - 1) continue;

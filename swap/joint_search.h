@@ -9,11 +9,11 @@
 #include <swapadvisor/swap/genome.h>
 #include <swapadvisor/swap/planner.h>
 #include <swapadvisor/swap/recompute.h>
+#include <swapadvisor/swap/search_budget.h>
 #include <swapadvisor/swap/simulate.h>
 #include <swapadvisor/swap/waits.h>
 #include <swapadvisor/swap/walk.h>
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -89,19 +89,17 @@ class JointSearch {
  private:
   static constexpr int knots = 7;  // of log_prices
 
-  using Make = std::function<bool(std::size_t i, JointCandidate&, JointEvaluator&)>;
+  using Make = std::function<void(std::size_t i, JointCandidate&, JointEvaluator&)>;
 
   void try_orders();
   void sweep_prices();
   void evolve();
-  /// Makes and times `count` candidates in parallel; `make` returns false for none. Those that no budget was
-  /// left for have no order.
+  /// Makes and times `count` candidates in parallel. Those that no budget was left for have no order.
   std::vector<JointCandidate> batch(std::size_t count, const Make& make);
   /// Keeps the best as starting points of the chains.
   void keep(std::vector<JointCandidate> candidates);
   void accept(std::vector<JointCandidate> proposals, double temperature);
   bool done() const;
-  double seconds_passed() const;
   void note_progress();
 
   void mutate(JointCandidate& child, Draws& draws);
@@ -119,7 +117,7 @@ class JointSearch {
   double ideal_;
   std::vector<std::int32_t> toggles_;  // ops that may run again
   std::vector<std::int32_t> large_;    // buffers worth a bias, the largest first
-  std::chrono::steady_clock::time_point start_;
+  SearchBudget budget_;
   std::vector<std::unique_ptr<JointEvaluator>> evaluators_;
   JointCandidate best_;
   std::vector<JointCandidate> chains_;  // until the annealing begins: the best so far, best first

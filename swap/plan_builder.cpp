@@ -1,6 +1,7 @@
 #include <swapadvisor/core/error.h>
 #include <swapadvisor/core/units.h>
 #include <swapadvisor/swap/plan_builder.h>
+#include <swapadvisor/swap/starts.h>
 
 #include <algorithm>
 
@@ -48,34 +49,13 @@ double WalkEvaluator::evaluate(const WalkRequest& request) {
 void walk_passes(WalkEvaluator& evaluator, std::span<const std::int32_t> order, const WalkPolicy& policy) {
   constexpr int most_passes = 4;
   Walker& walker = evaluator.walker();
-  const auto same = [](std::span<const Resident> a, std::span<const Resident> b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Resident& x, const Resident& y) {
-      return x.buffer == y.buffer && x.offset == y.offset && x.dirty == y.dirty;
-    });
-  };
-  const auto by_offset = [](const Resident& a, const Resident& b) { return a.offset < b.offset; };
-  evaluator.evaluate({order, {}, true, policy});
-  const std::vector<Resident> first(walker.residents_at_last_op().begin(),
-                                    walker.residents_at_last_op().end());
-
-  // From where the first pass ended: keep ending there, or keep only what needs no moving.
-  std::vector<Resident> start = first, next;
-  for (int pass = 0; pass < most_passes && !start.empty(); ++pass) {
-    evaluator.evaluate({order, start, true, policy});
-    next.assign(walker.residents_worth_keeping().begin(), walker.residents_worth_keeping().end());
-    std::sort(next.begin(), next.end(), by_offset);
-    if (same(start, next)) break;
-    start = next;
-  }
-  // Or follow where the walk itself ends, hoping that it settles.
-  start = first;
-  for (int pass = 0; pass < most_passes && !start.empty(); ++pass) {
-    walker.walk({order, start, false, policy});
-    next.assign(walker.residents_at_last_op().begin(), walker.residents_at_last_op().end());
-    if (same(start, next)) break;
-    start = next;
-    evaluator.evaluate({order, start, true, policy});
-  }
+  try_starts(
+      walker, most_passes, true,
+      [&](const std::vector<Resident>& start) {
+        evaluator.evaluate({order, start, true, policy});
+        return true;
+      },
+      [&](const std::vector<Resident>& start) { walker.walk({order, start, false, policy}); });
 }
 
 }  // namespace swapadvisor

@@ -331,7 +331,7 @@ void Walker::finish_run(std::int32_t step, double start) {
     if (operands[k].write) {
       s.last_write = step;
       s.dirty = true;
-      if (table_->kind(b) == BufferKind::output && uses_.last_write(b) == step) swap_out(b, step);
+      if (use.completes) swap_out(b, step);
     }
     if (fixed(b) || s.offset < 0) continue;
     if (use.dies)
