@@ -14,7 +14,7 @@ std::size_t index(std::int32_t i) {
 struct Segments {
   std::vector<std::int32_t> of_step;    ///< by forward step
   std::vector<std::uint8_t> again;      ///< by op: runs again
-  std::vector<std::uint8_t> each_time;  ///< by op: and that for each backward op that needs it
+  std::vector<std::int32_t> stays;      ///< by op: `run_sequence`
 };
 
 // Cheap forward ops run again, but for those whose outputs are read by cheap ops of a later segment (a
@@ -65,9 +65,9 @@ void choose_by_memory(const RuleGraph& graph, Segments& segments) {
       if (operand.write && segments.again[index(op)] != 0)
         bytes_of(step) += graph.table.bytes(operand.buffer);
   }
-  segments.each_time.assign(graph.table.op_count(), 0);
+  segments.stays.assign(graph.table.op_count(), stays_for_good);
   for (std::int32_t step = 0; step < graph.turn; ++step)
-    segments.each_time[index(graph.order[index(step)])] = bytes_of(step) > peak ? 1 : 0;
+    if (bytes_of(step) > peak) segments.stays[index(graph.order[index(step)])] = 0;
 }
 
 // Checkpoints: what the backward pass needs and cheap recomputing does not give back. Those that
@@ -76,7 +76,7 @@ Rule make_rule(const RuleGraph& graph) {
   Segments segments = find_segments(graph);
   choose_by_memory(graph, segments);
   Rule rule;
-  run_sequence(graph.table, graph.order, graph.turn, segments.again, rule.runs, segments.each_time);
+  run_sequence(graph.table, graph.order, graph.turn, segments.again, rule.runs, segments.stays);
   const std::vector<std::int32_t> start = layer_starts(graph.table, rule.runs, graph.turn);
   // By step: where the convolution-like layer before it begins. What is needed before there is one is kept.
   std::vector<std::int32_t> fetch(rule.runs.size(), ForcedSwap::none);

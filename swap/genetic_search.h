@@ -40,7 +40,7 @@ class PoolEvaluator {
 
   /// Simulated seconds of one iteration.
   double evaluate(const Genome& genome);
-  /// The same from three iterations, with latency counted as bytes.
+  /// The same from two iterations, with latency counted as bytes.
   double estimate(const Genome& genome);
   PoolWalker& walker() { return walker_; }
   OrderMutation& mutation() { return mutation_; }

@@ -20,13 +20,13 @@ double bell(Draws& draws) {
 
 }  // namespace
 
-void JointSearch::mutate(JointCandidate& child, Draws& draws) {
+void JointSearch::mutate(JointCandidate& child, Draws& draws, JointEvaluator& evaluator) {
   const int moves = 1 + (draws.chance(0.3) ? draws.below(3) : 0);
   for (int move = 0; move < moves; ++move) {
     const double kind = draws.uniform();
-    if (kind < 0.35 && options_.recompute && !toggles_.empty())
-      draws.chance(0.6) ? toggle_recompute(child, draws) : choose_recompute(child, draws);
-    else if (kind < 0.6 && options_.order)
+    if (kind < 0.4 && options_.recompute && !toggles_.empty())
+      mutate_recompute(child, draws, evaluator);
+    else if (kind < 0.65 && options_.order)
       draws.chance(0.7) ? move_op(child, draws) : mutate_order(child, draws);
     else if (kind < 0.8)
       bias_buffers(child, draws);
@@ -64,6 +64,16 @@ void JointSearch::move_op(JointCandidate& child, Draws& draws) {
   order[index(at)] = op;
 }
 
+void JointSearch::mutate_recompute(JointCandidate& child, Draws& draws, JointEvaluator& evaluator) {
+  const double kind = draws.uniform();
+  if (kind < 0.5)
+    toggle_recompute(child, draws);
+  else if (kind < 0.65)
+    change_stays(child, draws);
+  else
+    change_prices(child, draws, evaluator);
+}
+
 void JointSearch::toggle_recompute(JointCandidate& child, Draws& draws) {
   if (child.again.empty()) child.again.assign(table_->op_count(), 0);
   const auto count = static_cast<std::int32_t>(toggles_.size());
@@ -75,25 +85,42 @@ void JointSearch::toggle_recompute(JointCandidate& child, Draws& draws) {
     child.again[index(toggles_[index(k)])] = value;
 }
 
-// Moves the price line at one knot or as a whole, and chooses anew.
-void JointSearch::choose_recompute(JointCandidate& child, Draws& draws) {
+// Around some place of the order, or everywhere.
+void JointSearch::change_stays(JointCandidate& child, Draws& draws) {
+  if (child.stays.empty()) child.stays.assign(table_->op_count(), stays_for_good);
+  const auto count = static_cast<std::int32_t>(toggles_.size());
+  const std::int32_t first = draws.below(count);
+  const std::int32_t stretch = draws.chance(0.2) ? count : 1 + draws.below(draws.chance(0.5) ? 10 : count);
+  const std::int32_t steps = stays_steps[index(draws.below(static_cast<std::int32_t>(stays_steps.size())))];
+  for (std::int32_t k = first; k < std::min(count, first + stretch); ++k)
+    child.stays[index(toggles_[index(k)])] = steps;
+}
+
+// Changes prices everywhere, around some place, here and there or where the plan waits for the link, or how long chains
+// may be; and chooses anew.
+void JointSearch::change_prices(JointCandidate& child, Draws& draws, JointEvaluator& evaluator) {
   RecomputeChoice choice(*table_, child.order);
   if (!choice.any_eligible()) return;
-  if (child.log_prices.empty())
-    child.log_prices.assign(knots, std::log(choice.lowest_price() * choice.highest_price()) / 2);
-  const double step = 0.4 * std::exp(bell(draws));
-  if (draws.chance(0.3)) {
-    const double shift = step * bell(draws);
-    for (double& price : child.log_prices) price += shift;
+  if (child.prices.empty())
+    choice.price_line(std::array{std::log(choice.lowest_price() * choice.highest_price()) / 2}, child.prices);
+  const double step = 0.5 * std::exp(bell(draws)) * bell(draws);
+  const double kind = draws.uniform();
+  if (kind < 0.2) {
+    for (double& price : child.prices) price *= std::exp(step);
+  } else if (kind < 0.6) {
+    const double centre = draws.uniform(), width = std::exp(-1 - 3 * draws.uniform());
+    for (std::size_t b = 0; b < child.prices.size(); ++b) {
+      const double away = (choice.place(static_cast<std::int32_t>(b)) - centre) / width;
+      child.prices[b] *= std::exp(2 * step * std::exp(-away * away));
+    }
+  } else if (kind < 0.7) {
+    for (double& price : child.prices) price *= std::exp(0.2 * bell(draws));
+  } else if (kind < 0.85) {
+    evaluator.price_waits(child, std::abs(step));
   } else {
-    child.log_prices[index(draws.below(knots))] += 2 * step * bell(draws);
+    child.longest_chain = chain_lengths[index(draws.below(static_cast<std::int32_t>(chain_lengths.size())))];
   }
-  std::vector<double> factors;
-  if (draws.chance(0.3)) {
-    factors.resize(static_cast<std::size_t>(1 + draws.below(200)));
-    for (double& factor : factors) factor = std::exp(0.2 * bell(draws));
-  }
-  choice.choose(child.log_prices, child.again, factors);
+  choice.choose(child.prices, child.longest_chain, child.again);
 }
 
 void JointSearch::bias_buffers(JointCandidate& child, Draws& draws) {

@@ -35,7 +35,8 @@ void JointEvaluator::make_runs(const JointCandidate& candidate) {
   if (candidate.again.empty())
     runs_ = candidate.order;
   else
-    run_sequence(*table_, candidate.order, find_turn(*table_, candidate.order), candidate.again, runs_);
+    run_sequence(*table_, candidate.order, find_turn(*table_, candidate.order), candidate.again, runs_,
+                 candidate.stays);
 }
 
 void JointEvaluator::evaluate(JointCandidate& candidate) {
@@ -92,6 +93,7 @@ void JointSearch::run() {
   budget_ = SearchBudget(*request_);
   try_orders();
   if (options_.recompute) sweep_prices();
+  if (getenv("DBG")) for (auto& c : chains_) fprintf(stderr, "%.2f chain %d stays %d\n", 100 * ideal_ / c.seconds, c.longest_chain, c.stays.empty() ? -1 : c.stays[0]);
   evolve();
   report_.seconds = budget_.seconds();
 }
@@ -163,34 +165,65 @@ void JointSearch::try_orders() {
   time_orders(1);
 }
 
-// Prices from where nothing is worth running again to where everything is, in an order that halves the gaps.
+namespace {
+
+// How values are chosen and made again, in a sweep of prices.
+struct RecomputeStyle {
+  std::int32_t longest_chain, stays;
+  double best_seconds = std::numeric_limits<double>::infinity();
+};
+
+}  // namespace
+
+// Prices from where nothing is worth running again to where everything is, in an order that halves the gaps, in every
+// style; once these are told apart, in the best styles only, falling and rising along the order too.
 void JointSearch::sweep_prices() {
-  constexpr std::array tilts{-1.0, 0.0, -2.0, 1.0, -0.5, -4.0, 2.0};
-  constexpr std::int32_t levels = 7;
+  constexpr std::array tilts{0.0, -1.0, -2.0, 1.0, -4.0, 2.0};
+  constexpr std::int32_t levels = 7, flat_levels = 4;
+  constexpr std::size_t best_styles = 3;
+  constexpr double share_per_parent = 0.12;  // of the budget, beyond which no level begins
+  double share = budget_.share(report_.evaluations);
   const auto parents = static_cast<std::ptrdiff_t>(std::min<std::size_t>(2, chains_.size()));
   for (const JointCandidate& parent :
        std::vector<JointCandidate>(chains_.begin(), chains_.begin() + parents)) {
     RecomputeChoice choice(*table_, parent.order);
     if (!choice.any_eligible()) return;
     const double low = std::log(choice.lowest_price()) - 3, high = std::log(choice.highest_price()) + 3;
-    std::vector<std::vector<std::uint8_t>> seen;
+    std::vector<RecomputeStyle> styles;
+    for (std::size_t chain = 0; chain < 5; ++chain)
+      for (std::size_t stays = 0; stays < 3; ++stays)
+        styles.push_back({chain_lengths[chain], stays_steps[stays]});
+    share += share_per_parent;
     for (std::int32_t level = 0; level < levels && !done(); ++level) {
+      if (level > 0 && budget_.share(report_.evaluations) > share) break;
+      if (level == flat_levels) {
+        std::stable_sort(styles.begin(), styles.end(), [](const RecomputeStyle& a, const RecomputeStyle& b) {
+          return a.best_seconds < b.best_seconds;
+        });
+        styles.resize(best_styles);
+      }
       std::vector<JointCandidate> sets;
+      std::vector<RecomputeStyle*> style_of;
       for (std::int32_t k = 1; k < 1 << level; k += 2)
-        for (double tilt : tilts) {
-          JointCandidate set = parent;
-          const double middle = low + (high - low) * k / (1 << level);
-          for (int knot = 0; knot < knots; ++knot)
-            set.log_prices.push_back(middle + tilt * (static_cast<double>(knot) / (knots - 1) - 0.5));
-          choice.choose(set.log_prices, set.again);
-          if (std::find(seen.begin(), seen.end(), set.again) != seen.end()) continue;
-          seen.push_back(set.again);
-          sets.push_back(std::move(set));
-        }
-      keep(batch(sets.size(), [&](std::size_t i, JointCandidate& candidate, JointEvaluator& evaluator) {
-        candidate = sets[i];
-        evaluator.settle(candidate, 2);
-      }));
+        for (std::size_t tilt = 0; tilt < (level < flat_levels ? 1 : tilts.size()); ++tilt)
+          for (RecomputeStyle& style : styles) {
+            JointCandidate& set = sets.emplace_back(parent);
+            const double middle = low + (high - low) * k / (1 << level);
+            choice.price_line(std::array{middle - tilts[tilt] / 2, middle + tilts[tilt] / 2}, set.prices);
+            set.longest_chain = style.longest_chain;
+            if (style.stays != stays_for_good) set.stays.assign(table_->op_count(), style.stays);
+            choice.choose(set.prices, set.longest_chain, set.again);
+            style_of.push_back(&style);
+          }
+      std::vector<JointCandidate> made =
+          batch(sets.size(), [&](std::size_t i, JointCandidate& candidate, JointEvaluator& evaluator) {
+            candidate = sets[i];
+            evaluator.settle(candidate, 2);
+          });
+      for (std::size_t i = 0; i < made.size(); ++i)
+        if (!made[i].order.empty())
+          style_of[i]->best_seconds = std::min(style_of[i]->best_seconds, made[i].seconds);
+      keep(std::move(made));
     }
   }
 }
@@ -208,7 +241,7 @@ void JointSearch::evolve() {
                    Draws draws({request_->seed, static_cast<std::uint32_t>(i),
                                 static_cast<std::uint32_t>(generation_)});
                    child = chains_[i / proposals];
-                   mutate(child, draws);
+                   mutate(child, draws, evaluator);
                    if (draws.chance(0.1))
                      evaluator.settle(child, 2);
                    else

@@ -3,7 +3,7 @@
 // A candidate says in which order ops run, which run a second time, what the walk weighs how, and what is on
 // the device at iteration boundaries; the walk (swap/walk.h) decides addresses, evictions and prefetches, the
 // simulator gives the seconds of one steady iteration. First come seeds: greedy and natural orders, then
-// sweeps of the recompute price, coarse to fine; then an evolution of the best.
+// sweeps of the price of recompute, coarse to fine; then an evolution of the best.
 #pragma once
 
 #include <swapadvisor/swap/genome.h>
@@ -14,6 +14,7 @@
 #include <swapadvisor/swap/waits.h>
 #include <swapadvisor/swap/walk.h>
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -25,8 +26,10 @@ namespace swapadvisor {
 
 struct JointCandidate {
   std::vector<std::int32_t> order;  ///< every op once, dependencies kept
-  std::vector<std::uint8_t> again;  ///< by op: runs a second time; empty: none
-  std::vector<double> log_prices;   ///< of `RecomputeChoice::choose`, from which `again` came, by and large
+  std::vector<std::uint8_t> again;  ///< by op: runs again; empty: none
+  std::vector<double> prices;       ///< of `RecomputeChoice::choose`, from which `again` came, by and large
+  std::int32_t longest_chain = RecomputeChoice::any_length;  ///< the same
+  std::vector<std::int32_t> stays;  ///< by op: of `run_sequence`; empty: for good
   WalkPolicy policy;
   std::vector<Resident> start;  ///< on the device at iteration boundaries
   std::vector<float> bias;      ///< by buffer, of evictions; empty: 1
@@ -55,6 +58,10 @@ class JointEvaluator {
   /// `walk_passes` does.
   void settle(JointCandidate& candidate, int passes, bool thorough = false);
 
+  /// Raises the prices of what is copied while compute is about to wait for the link: of all copies of each stretch in
+  /// which a stream of copies is busy until a run can start, `step` times the share of the stretch that the wait is.
+  void price_waits(JointCandidate& candidate, double step);
+
   const Walker& walker() const { return walker_; }
   const FlatProgram& flat() const { return flat_; }
   std::int64_t evaluations() const { return evaluations_; }
@@ -68,6 +75,8 @@ class JointEvaluator {
   WaitInference waits_;
   Simulator simulator_;
   FlatProgram flat_;
+  Timeline timeline_;
+  std::vector<double> pressure_;  // by buffer
   std::vector<std::int32_t> runs_;
   std::int64_t evaluations_ = 0;
 };
@@ -87,7 +96,8 @@ class JointSearch {
   const SearchReport& report() const { return report_; }
 
  private:
-  static constexpr int knots = 7;  // of log_prices
+  static constexpr std::array<std::int32_t, 7> chain_lengths{RecomputeChoice::any_length, 6, 9, 3, 12, 4, 1};
+  static constexpr std::array<std::int32_t, 7> stays_steps{stays_for_good, 4, 15, 8, 30, 0, 60};
 
   using Make = std::function<void(std::size_t i, JointCandidate&, JointEvaluator&)>;
 
@@ -102,11 +112,13 @@ class JointSearch {
   bool done() const;
   void note_progress();
 
-  void mutate(JointCandidate& child, Draws& draws);
+  void mutate(JointCandidate& child, Draws& draws, JointEvaluator& evaluator);
   void mutate_order(JointCandidate& child, Draws& draws);
   void move_op(JointCandidate& child, Draws& draws);
+  void mutate_recompute(JointCandidate& child, Draws& draws, JointEvaluator& evaluator);
   void toggle_recompute(JointCandidate& child, Draws& draws);
-  void choose_recompute(JointCandidate& child, Draws& draws);
+  void change_stays(JointCandidate& child, Draws& draws);
+  void change_prices(JointCandidate& child, Draws& draws, JointEvaluator& evaluator);
   void bias_buffers(JointCandidate& child, Draws& draws);
   void change_start(JointCandidate& child, Draws& draws);
 

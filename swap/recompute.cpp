@@ -67,6 +67,7 @@ void RecomputeChoice::find_eligible(std::span<const std::int32_t> order) {
     for (const OpTable::Operand& operand : table_->operands(op))
       fits = fits && (!operand.write || writer_[index(operand.buffer)] == op);
     eligible_[index(op)] = fits ? 1 : 0;
+    if (fits) by_position_.push_back(op);
     any_eligible_ = any_eligible_ || fits;
   }
 }
@@ -97,7 +98,7 @@ void RecomputeChoice::build_cut() {
     const std::int32_t made = op_node_[index(writer)];
     const auto bytes = static_cast<double>(table_->bytes(static_cast<std::int32_t>(b)));
     const double place = static_cast<double>(position_[index(writer)]) / std::max(1, turn_);
-    kept_.push_back({cut_.add_edge(value_node[b], made < 0 ? sink : made, 0), bytes, place});
+    kept_.push_back({cut_.add_edge(value_node[b], made < 0 ? sink : made, 0), static_cast<std::int32_t>(b), bytes, place});
     if (crosses_[b] != 0) cut_.add_edge(source, value_node[b], MinCut::infinite);
     if (made < 0) continue;
     const double price = std::max(table_->graph().ops[index(writer)].seconds, 1e-12) / bytes;
@@ -113,22 +114,41 @@ void RecomputeChoice::build_cut() {
   }
 }
 
-void RecomputeChoice::choose(std::span<const double> log_prices, std::vector<std::uint8_t>& again,
-                             std::span<const double> factors) {
-  again.assign(table_->op_count(), 0);
-  if (!any_eligible_) return;
-  for (std::size_t k = 0; k < kept_.size(); ++k) {
-    const double at = kept_[k].place * static_cast<double>(log_prices.size() - 1);
+void RecomputeChoice::price_line(std::span<const double> log_prices, std::vector<double>& prices) const {
+  prices.assign(table_->buffer_count(), 0);
+  for (const Kept& kept : kept_) {
+    const double at = kept.place * static_cast<double>(log_prices.size() - 1);
     const auto left = static_cast<std::size_t>(at);
     const std::size_t right = std::min(left + 1, log_prices.size() - 1);
-    const double log_price =
-        log_prices[left] + (at - static_cast<double>(left)) * (log_prices[right] - log_prices[left]);
-    const double factor = factors.empty() ? 1 : factors[k % factors.size()];
-    cut_.set_capacity(kept_[k].edge, kept_[k].bytes * factor * std::exp(log_price));
+    prices[index(kept.buffer)] = std::exp(
+        log_prices[left] + (at - static_cast<double>(left)) * (log_prices[right] - log_prices[left]));
   }
+}
+
+void RecomputeChoice::choose(std::span<const double> prices, std::int32_t longest_chain,
+                             std::vector<std::uint8_t>& again) {
+  again.assign(table_->op_count(), 0);
+  if (!any_eligible_) return;
+  for (const Kept& kept : kept_) cut_.set_capacity(kept.edge, kept.bytes * prices[index(kept.buffer)]);
   cut_.solve(source, sink);
   for (std::size_t op = 0; op < again.size(); ++op)
     again[op] = op_node_[op] >= 0 && cut_.on_source_side(op_node_[op]) ? 1 : 0;
+  cut_chains(longest_chain, again);
+}
+
+void RecomputeChoice::cut_chains(std::int32_t longest, std::vector<std::uint8_t>& again) {
+  chain_.assign(again.size(), 0);
+  for (std::int32_t op : by_position_) {
+    if (again[index(op)] == 0) continue;
+    std::int32_t before = 0;
+    for (const OpTable::Operand& operand : table_->operands(op))
+      if (const std::int32_t writer = writer_[index(operand.buffer)]; operand.read && writer >= 0)
+        before = std::max(before, chain_[index(writer)]);
+    if (before < longest)
+      chain_[index(op)] = before + 1;
+    else
+      again[index(op)] = 0;
+  }
 }
 
 namespace {
@@ -136,31 +156,31 @@ namespace {
 /// Builds a run sequence, op by op.
 class Sequence {
  public:
-  Sequence(const OpTable& table, std::span<const std::uint8_t> again, std::span<const std::uint8_t> each_time,
+  Sequence(const OpTable& table, std::span<const std::uint8_t> again, std::span<const std::int32_t> stays,
            std::vector<std::int32_t>& runs)
       : table_(table),
         runs_(runs),
-        to_do_(again.begin(), again.end()),
-        each_time_(each_time),
+        again_(again),
+        stays_(stays),
         writer_(table.buffer_count(), -1),
         written_at_(table.buffer_count(), -1),
-        run_at_(table.op_count(), -1) {}
+        ran_at_(table.op_count(), -1),
+        touched_at_(table.op_count(), never) {}
 
-  void run(std::int32_t op, bool behind_turn) {
-    if (behind_turn) to_do_[index(op)] = 0;
+  /// The run of the order at `step`.
+  void run(std::int32_t op, std::int32_t step, bool behind_turn) {
     for (const OpTable::Operand& operand : table_.operands(op)) {
       if (!operand.write) continue;
       writer_[index(operand.buffer)] = op;
-      written_at_[index(operand.buffer)] = time_;
+      written_at_[index(operand.buffer)] = step;
     }
-    run_at_[index(op)] = time_++;
+    ran_at_[index(op)] = step;
+    if (behind_turn) touched_at_[index(op)] = made_behind_turn;
     runs_.push_back(op);
-    for (std::int32_t made : dropped_) to_do_[index(made)] = 1;
-    dropped_.clear();
   }
 
-  // Runs again what `op` reads and what has not been made again yet, with all that takes.
-  void make_inputs(std::int32_t op) {
+  // Runs again what `op`, at `step`, reads and what is not there, with all that takes.
+  void make_inputs(std::int32_t op, std::int32_t step) {
     stack_.assign(1, {op, 0});
     while (!stack_.empty()) {
       Frame& frame = stack_.back();
@@ -170,14 +190,11 @@ class Sequence {
         const OpTable::Operand& operand = operands[frame.operand];
         if (!operand.read) continue;
         const std::int32_t writer = writer_[index(operand.buffer)];
-        if (writer >= 0 && to_do_[index(writer)] != 0) wanted = writer;
+        if (writer >= 0 && is_missing(writer, step)) wanted = writer;
       }
       if (wanted >= 0) {
-        to_do_[index(wanted)] = 0;
         // Otherwise its value is kept: nothing is wrong without the second run.
-        if (!finds_its_inputs(wanted)) continue;
-        stack_.push_back({wanted, 0});
-        if (!each_time_.empty() && each_time_[index(wanted)] != 0) dropped_.push_back(wanted);
+        if (finds_its_inputs(wanted)) stack_.push_back({wanted, 0});
         continue;
       }
       if (stack_.size() > 1) runs_.push_back(frame.op);
@@ -190,22 +207,32 @@ class Sequence {
     std::int32_t op = 0;
     std::size_t operand = 0;
   };
+  static constexpr std::int32_t never = -1, made_behind_turn = -2;
+
+  // Whether what `writer` made is to be made again for a reader at `step`, which touches it.
+  bool is_missing(std::int32_t writer, std::int32_t step) {
+    std::int32_t& touched = touched_at_[index(writer)];
+    if (again_[index(writer)] == 0 || touched == made_behind_turn) return false;
+    const std::int32_t stays = stays_.empty() ? stays_for_good : stays_[index(writer)];
+    const bool missing = touched == never || step - touched > stays;
+    touched = step;
+    return missing;
+  }
 
   // Nobody has written them since it ran.
   bool finds_its_inputs(std::int32_t op) const {
     for (const OpTable::Operand& operand : table_.operands(op))
-      if (operand.read && written_at_[index(operand.buffer)] > run_at_[index(op)]) return false;
+      if (operand.read && written_at_[index(operand.buffer)] > ran_at_[index(op)]) return false;
     return true;
   }
 
   const OpTable& table_;
   std::vector<std::int32_t>& runs_;
-  std::vector<std::uint8_t> to_do_;
-  std::span<const std::uint8_t> each_time_;
-  std::vector<std::int32_t> dropped_;              // to be made again for the next that reads them
-  std::vector<std::int32_t> writer_, written_at_;  // of each buffer's present value
-  std::vector<std::int32_t> run_at_;
-  std::int32_t time_ = 0;
+  std::span<const std::uint8_t> again_;
+  std::span<const std::int32_t> stays_;
+  std::vector<std::int32_t> writer_, written_at_;  // of each buffer's present value: op, step
+  std::vector<std::int32_t> ran_at_;               // step
+  std::vector<std::int32_t> touched_at_;           // step of the last reader behind the turn of what an op made
   std::vector<Frame> stack_;
 };
 
@@ -213,13 +240,13 @@ class Sequence {
 
 void run_sequence(const OpTable& table, std::span<const std::int32_t> order, std::int32_t turn,
                   std::span<const std::uint8_t> again, std::vector<std::int32_t>& runs,
-                  std::span<const std::uint8_t> each_time) {
+                  std::span<const std::int32_t> stays) {
   runs.clear();
-  Sequence sequence(table, again, each_time, runs);
+  Sequence sequence(table, again, stays, runs);
   for (std::size_t s = 0; s < order.size(); ++s) {
-    const bool behind_turn = static_cast<std::int32_t>(s) >= turn;
-    if (behind_turn) sequence.make_inputs(order[s]);
-    sequence.run(order[s], behind_turn);
+    const auto step = static_cast<std::int32_t>(s);
+    if (step >= turn) sequence.make_inputs(order[s], step);
+    sequence.run(order[s], step, step >= turn);
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <swapadvisor/swap/planner.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -34,6 +35,11 @@ class SearchBudget {
   bool interrupted() const {
     return request_->stop.stop_requested() ||
            (request_->search_seconds > 0 && seconds() >= request_->search_seconds);
+  }
+  /// How much is spent, from 0 to 1 and beyond.
+  double share(std::int64_t evaluations_done) const {
+    const double by_count = static_cast<double>(evaluations_done) / static_cast<double>(evaluations());
+    return request_->search_seconds > 0 ? std::max(by_count, seconds() / request_->search_seconds) : by_count;
   }
   bool spent(std::int64_t evaluations_done) const {
     return interrupted() || evaluations_done >= evaluations();

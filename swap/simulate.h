@@ -88,7 +88,7 @@ class Simulator {
   /// rounding.
   double iteration_seconds(const FlatProgram& program);
   double iteration_seconds(const StreamQueues& queues);
-  /// An estimate for searches: C_3 − C_2, from three iterations. Most programs are in their steady state by then.
+  /// An estimate for searches: C_2 − C_1. Most programs are close to their steady state by then.
   double quick_iteration_seconds(const StreamQueues& queues);
 
   /// Fills `timeline` with `count` whole iterations.

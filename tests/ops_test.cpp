@@ -105,9 +105,7 @@ TEST_P(Ops, F32AgreesWithF64) {
   }
 }
 
-TEST_P(Ops, SameBitsAtOtherAddressesAndThreadCounts) {
-  const KernelSet kernels = with_test_ops(cpu_kernels());
-  const OpVariant variant(op_case(), DType::f32, layout(), true);
+void expect_same_bits(const OpVariant& variant, const KernelSet& kernels, bool thread_invariant) {
   HostBuffers first_of_all;
   for (const int threads : {1, 2, 3}) {
     HostBuffers first = variant.buffers(), again = variant.buffers();
@@ -117,10 +115,21 @@ TEST_P(Ops, SameBitsAtOtherAddressesAndThreadCounts) {
     for (const auto& [name, bytes] : first)
       ASSERT_EQ(bytes, again.at(name)) << name << ", " << threads << " threads";
     if (first_of_all.empty()) first_of_all = first;
-    if (!op_case().thread_invariant) continue;
+    if (!thread_invariant) continue;
     for (const auto& [name, bytes] : first)
       ASSERT_EQ(bytes, first_of_all.at(name)) << name << " differs between 1 and " << threads << " threads";
   }
+}
+
+TEST_P(Ops, SameBitsAtOtherAddressesAndThreadCounts) {
+  expect_same_bits(OpVariant(op_case(), DType::f32, layout(), true), with_test_ops(cpu_kernels()),
+                   op_case().thread_invariant);
+}
+
+// Where a library's fast kernels may depend on the thread count, ours do not.
+TEST_P(Ops, PortableKernelsGiveTheSameBitsForAllThreadCounts) {
+  for (const DType dtype : {DType::f32, DType::f64})
+    expect_same_bits(OpVariant(op_case(), dtype, layout(), true), with_test_ops(portable_kernels()), true);
 }
 
 TEST_P(Ops, SameBitsInPlace) {
