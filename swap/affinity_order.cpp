@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <list>
+#include <span>
 
 namespace swapadvisor {
 namespace {
@@ -16,13 +17,14 @@ class Greedy {
         dependencies_(dependencies),
         capacity_(capacity),
         weights_(weights),
-        missing_(dependencies.predecessor_counts().begin(), dependencies.predecessor_counts().end()),
+        missing_(table.op_count(), 0),
         uses_left_(table.buffer_count(), 0),
         resident_(table.buffer_count(), 0),
         place_(table.buffer_count()) {
     for (std::size_t op = 0; op < table.op_count(); ++op) {
       for (const OpTable::Operand& operand : table.operands(static_cast<std::int32_t>(op)))
         ++uses_left_[static_cast<std::size_t>(operand.buffer)];
+      missing_[op] = static_cast<std::int32_t>(before(static_cast<std::int32_t>(op)).size());
       if (missing_[op] == 0) ready_.push_back(static_cast<std::int32_t>(op));
     }
   }
@@ -33,19 +35,30 @@ class Greedy {
       const std::int32_t op = take_cheapest();
       order.push_back(op);
       touch_operands(op);
-      for (std::int32_t after : dependencies_.successors(op))
-        if (--missing_[static_cast<std::size_t>(after)] == 0) ready_.push_back(after);
+      for (std::int32_t next : after(op))
+        if (--missing_[static_cast<std::size_t>(next)] == 0) ready_.push_back(next);
     }
+    if (weights_.from_end) std::reverse(order.begin(), order.end());
     return order;
   }
 
  private:
+  // In the direction in which the order is made.
+  std::span<const std::int32_t> before(std::int32_t op) const {
+    return weights_.from_end ? dependencies_.successors(op) : dependencies_.predecessors(op);
+  }
+  std::span<const std::int32_t> after(std::int32_t op) const {
+    return weights_.from_end ? dependencies_.predecessors(op) : dependencies_.successors(op);
+  }
+  bool comes_first(std::int32_t a, std::int32_t b) const { return weights_.from_end ? a > b : a < b; }
+
   double cost(std::int32_t op) const {
     std::int64_t missing = 0, growth = 0;
     for (const OpTable::Operand& operand : table_.operands(op)) {
       const auto b = static_cast<std::size_t>(operand.buffer);
       const std::int64_t bytes = table_.bytes(operand.buffer);
-      if (resident_[b] == 0) (operand.read ? missing : growth) += bytes;
+      const bool made_elsewhere = weights_.from_end ? table_.persistent(operand.buffer) : operand.read;
+      if (resident_[b] == 0) (made_elsewhere ? missing : growth) += bytes;
       if (uses_left_[b] == 1 && !table_.persistent(operand.buffer)) growth -= bytes;
     }
     return weights_.missing * static_cast<double>(missing) + weights_.growth * static_cast<double>(growth);
@@ -56,7 +69,7 @@ class Greedy {
     double best_cost = std::numeric_limits<double>::infinity();
     for (std::size_t k = 0; k < ready_.size(); ++k) {
       const double c = cost(ready_[k]);
-      if (c > best_cost || (c == best_cost && ready_[k] > ready_[best])) continue;
+      if (c > best_cost || (c == best_cost && !comes_first(ready_[k], ready_[best]))) continue;
       best = k;
       best_cost = c;
     }

@@ -46,6 +46,13 @@ Dependencies::Dependencies(const PlanGraph& graph) : predecessor_counts_(graph.o
     successors_.push_back(after);
   }
   std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
+  predecessors_begin_.resize(graph.ops.size());
+  std::exclusive_scan(predecessor_counts_.begin(), predecessor_counts_.end(), predecessors_begin_.begin(), 0);
+  predecessors_.resize(successors_.size());
+  std::vector<std::int32_t> next = predecessors_begin_;
+  for (std::size_t op = 0; op < graph.ops.size(); ++op)
+    for (std::int32_t after : successors(static_cast<std::int32_t>(op)))
+      predecessors_[static_cast<std::size_t>(next[static_cast<std::size_t>(after)]++)] = static_cast<std::int32_t>(op);
 }
 
 bool is_valid_order(const Dependencies& dependencies, std::span<const std::int32_t> order) {

@@ -21,11 +21,18 @@ class Dependencies {
     const auto o = static_cast<std::size_t>(op);
     return {successors_.data() + begin_[o], static_cast<std::size_t>(begin_[o + 1] - begin_[o])};
   }
-  /// How many ops have `op` among their successors.
+  /// Ops that must come before `op`, each once, ascending.
+  std::span<const std::int32_t> predecessors(std::int32_t op) const {
+    const auto o = static_cast<std::size_t>(op);
+    const auto count = static_cast<std::size_t>(predecessor_counts_[o]);
+    return {predecessors_.data() + predecessors_begin_[o], count};
+  }
+  /// By op: how many predecessors.
   std::span<const std::int32_t> predecessor_counts() const { return predecessor_counts_; }
 
  private:
-  std::vector<std::int32_t> begin_, successors_, predecessor_counts_;
+  std::vector<std::int32_t> begin_, successors_;
+  std::vector<std::int32_t> predecessors_begin_, predecessor_counts_, predecessors_;
 };
 
 /// Whether `order` has every op once, each after all it depends on.

@@ -27,7 +27,7 @@ void JointSearch::mutate(JointCandidate& child, Draws& draws, JointEvaluator& ev
     if (kind < 0.4 && options_.recompute && !toggles_.empty())
       mutate_recompute(child, draws, evaluator);
     else if (kind < 0.65 && options_.order)
-      draws.chance(0.7) ? move_op(child, draws) : mutate_order(child, draws);
+      mutate_order(child, draws);
     else if (kind < 0.8)
       bias_buffers(child, draws);
     else if (kind < 0.9 && options_.eviction)
@@ -38,9 +38,37 @@ void JointSearch::mutate(JointCandidate& child, Draws& draws, JointEvaluator& ev
 }
 
 void JointSearch::mutate_order(JointCandidate& child, Draws& draws) {
+  const double kind = draws.uniform();
+  if (kind < 0.5) return move_op(child, draws);
+  if (kind < 0.8) return pull_op(child, draws);
   std::vector<std::int32_t> order;
   OrderMutation(dependencies_).apply(child.order, std::exp2(-5 - 7 * draws.uniform()), draws, order);
   child.order.swap(order);
+}
+
+// One op comes earlier, and with it what it needs; or later, and with it what needs it.
+void JointSearch::pull_op(JointCandidate& child, Draws& draws) {
+  std::vector<std::int32_t>& order = child.order;
+  const auto n = static_cast<std::int32_t>(order.size());
+  const std::int32_t at = draws.below(n);
+  const std::int32_t distance = 1 + draws.below(std::max(1, n / (draws.chance(0.5) ? 4 : 32)));
+  std::vector<std::uint8_t> comes_along(order.size(), 0);
+  comes_along[index(order[index(at)])] = 1;
+  const auto along = [&](std::int32_t op) { return comes_along[index(op)] != 0; };
+  if (draws.chance(0.5)) {
+    const std::int32_t first = std::max(0, at - distance);
+    for (std::int32_t p = at; p >= first; --p)
+      if (along(order[index(p)]))
+        for (std::int32_t before : dependencies_.predecessors(order[index(p)])) comes_along[index(before)] = 1;
+    std::stable_partition(order.begin() + first, order.begin() + at + 1, along);
+  } else {
+    const std::int32_t last = std::min(n - 1, at + distance);
+    for (std::int32_t p = at; p <= last; ++p)
+      if (along(order[index(p)]))
+        for (std::int32_t after : dependencies_.successors(order[index(p)])) comes_along[index(after)] = 1;
+    std::stable_partition(order.begin() + at, order.begin() + last + 1,
+                          [&](std::int32_t op) { return !along(op); });
+  }
 }
 
 // One op goes as far as dependencies and chance let it, earlier or later.

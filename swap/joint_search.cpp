@@ -143,7 +143,8 @@ void JointSearch::note_progress() {
 // Orders, each with a few weights of a stall.
 void JointSearch::try_orders() {
   constexpr std::array stall_weights{30.0, 3.0, 100.0};
-  std::vector<AffinityWeights> weights{{1, 1}, {0, 1}, {1, 0.3}, {0.3, 1}, {1, 0}};
+  const std::vector<AffinityWeights> weights{{1, 1},       {1, 1, true},     {0, 1}, {1, 0.3}, {0.3, 1}, {1, 0},
+                                             {1, 0.3, true}, {0.3, 1, true}, {1, 0, true}};
   std::vector<std::vector<std::int32_t>> orders{given_order(table_->graph())};
   const auto time_orders = [&](std::size_t from) {
     keep(batch((orders.size() - from) * stall_weights.size(),

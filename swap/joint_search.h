@@ -41,7 +41,7 @@ struct JointOptions {
   bool order = true;  ///< other orders than the given one
   bool recompute = true;
   bool eviction = true;        ///< weigh time and link load; else only the distance to the next use
-  std::int32_t chains = 8;     ///< of the annealing, side by side
+  std::int32_t chains = 4;     ///< of the annealing, side by side
   std::int32_t proposals = 2;  ///< per chain and generation
 };
 
@@ -115,6 +115,7 @@ class JointSearch {
   void mutate(JointCandidate& child, Draws& draws, JointEvaluator& evaluator);
   void mutate_order(JointCandidate& child, Draws& draws);
   void move_op(JointCandidate& child, Draws& draws);
+  void pull_op(JointCandidate& child, Draws& draws);
   void mutate_recompute(JointCandidate& child, Draws& draws, JointEvaluator& evaluator);
   void toggle_recompute(JointCandidate& child, Draws& draws);
   void change_stays(JointCandidate& child, Draws& draws);
