@@ -3,6 +3,7 @@
 #include <swapadvisor/swap/plan_json.h>
 #include <swapadvisor/swap/verify.h>
 #include <swapadvisor/train/plan_source.h>
+#include <swapadvisor/train/report.h>
 
 #include <algorithm>
 #include <chrono>
@@ -15,20 +16,14 @@ struct CompareCommand {
   PlanCommandOptions plan;
   OutputOptions output;
   std::vector<std::string> planners;
+  std::string report;
   std::uint64_t seed = 1;
   int threads = 1;
 };
 
-struct Row {
-  std::string planner;
-  Program program;
-  Verdict verdict;
-  std::string refusal;  // why there is no plan
-  double seconds = 0;
-};
-
-Row plan_with(const std::string& planner, const PlanRequest& request, std::int64_t needed, bool quiet) {
-  Row row;
+ReportPlan plan_with(const std::string& planner, const PlanRequest& request, std::int64_t needed,
+                     bool quiet) {
+  ReportPlan row;
   row.planner = planner;
   PlanRequest own = request;
   // Its row is the ideal.
@@ -38,15 +33,15 @@ Row plan_with(const std::string& planner, const PlanRequest& request, std::int64
   const auto start = std::chrono::steady_clock::now();
   try {
     row.program = make_planner(planner)->plan(own);
-    row.verdict = verify(row.program);
+    if (const Verdict verdict = verify(row.program); !verdict.valid) row.invalid = verdict.error;
   } catch (const Error& error) {
     row.refusal = error.what();
   }
-  row.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  row.planning_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return row;
 }
 
-void print_row(const Row& row) {
+void print_row(const ReportPlan& row) {
   if (!row.refusal.empty()) {
     fmt::print("{:<14} {}\n", row.planner, row.refusal);
     return;
@@ -56,15 +51,15 @@ void print_row(const Row& row) {
              100 * p.efficiency, format_seconds(p.iteration_seconds), format_bytes(p.swap_in_bytes),
              format_bytes(p.swap_out_bytes), format_seconds(p.recompute_seconds),
              format_bytes(p.fallback_bytes), 100 * p.ideal_seconds / p.swap_bound_seconds,
-             format_seconds(row.seconds), row.verdict.valid ? "" : "  NOT VALID: " + row.verdict.error);
+             format_seconds(row.planning_seconds), row.invalid.empty() ? "" : "  NOT VALID: " + row.invalid);
   std::fflush(stdout);
 }
 
-nlohmann::ordered_json row_json(const Row& row) {
+nlohmann::ordered_json row_json(const ReportPlan& row) {
   if (!row.refusal.empty()) return {{"planner", row.planner}, {"valid", false}, {"error", row.refusal}};
-  nlohmann::ordered_json json{{"planner", row.planner}, {"valid", row.verdict.valid}};
-  if (!row.verdict.valid) json["error"] = row.verdict.error;
-  json["planning_seconds"] = row.seconds;
+  nlohmann::ordered_json json{{"planner", row.planner}, {"valid", row.invalid.empty()}};
+  if (!row.invalid.empty()) json["error"] = row.invalid;
+  json["planning_seconds"] = row.planning_seconds;
   json["predicted"] = predicted_json(row.program.predicted);
   json["search"] = search_json(row.program.search);
   return json;
@@ -79,6 +74,7 @@ void run_compare(const CompareCommand& c) {
   std::vector<std::string> names = c.planners;
   if (names.empty())
     for (const PlannerInfo& info : planner_list()) names.push_back(info.name);
+  check_writable({c.report});
   InterruptStop interrupt;
   request.seed = c.seed;
   request.threads = c.threads;
@@ -90,14 +86,17 @@ void run_compare(const CompareCommand& c) {
                "iteration", "swap in", "swap out", "recompute", "fallback", "swap bound", "planned in");
   }
   auto rows = nlohmann::ordered_json::array();
+  std::vector<ReportPlan> plans;
   for (const std::string& name : names) {
     if (request.stop.stop_requested()) fail("interrupted");
-    const Row row = plan_with(name, request, needed, c.output.quiet || c.output.json);
+    ReportPlan row = plan_with(name, request, needed, c.output.quiet || c.output.json);
     if (c.output.json)
       rows.push_back(row_json(row));
     else
       print_row(row);
+    if (!c.report.empty()) plans.push_back(std::move(row));
   }
+  if (!c.report.empty()) write_report(c.report, plans);
   const double ideal = total_seconds(graph), bound = bound_seconds(graph, device);
   if (c.output.json) {
     print_json({{"device_bytes_needed", needed},
@@ -133,6 +132,9 @@ void add_compare_command(CLI::App& app) {
   command->add_option("--threads", c->threads, "Search threads; they change no answer")
       ->check(CLI::Range(1, 1024));
   command->add_option("--seed,--planner-seed", c->seed, "Seed of the searches")->capture_default_str();
+  command->add_option(
+      "--report", c->report,
+      "Write one HTML page: the table of planners, and the plans in detail (opens in any browser)");
   command->callback([c] { run_compare(*c); });
 }
 
