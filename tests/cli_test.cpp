@@ -185,6 +185,31 @@ TEST(CommandLine, CompareShowsPlannersSideBySide) {
   EXPECT_EQ(run({"compare", "resnet20", "--planners", "fastest"}).code, 2);
 }
 
+TEST(CommandLine, ReportsOfPlanSimulateAndCompare) {
+  const TemporaryFolder folder;
+  const std::string plan = folder.path("p.json"), report = folder.path("r.html");
+  const std::vector<std::string> small{"resnet20", "--batch-size", "4", "--memory-limit", "50%", "--json"};
+  ASSERT_EQ(run(words({"plan"}, small, {"--planner", "belady", "--out", plan, "--report", report})).code, 0);
+  const std::string planned = folder.read("r.html");
+  EXPECT_THAT(planned, testing::HasSubstr("\"planner\":\"belady\""));
+  EXPECT_THAT(planned, testing::Not(testing::HasSubstr("\"planners\":[")));
+  ASSERT_EQ(run({"simulate", plan, "--report", report, "--json"}).code, 0);
+  EXPECT_EQ(folder.read("r.html"), planned);
+  ASSERT_EQ(run(words({"compare"}, small, {"--planners", "none,lru,belady", "--report", report})).code, 0);
+  const std::string compared = folder.read("r.html");
+  EXPECT_THAT(compared, testing::HasSubstr("\"planners\":[{\"planner\":\"none\""));
+  EXPECT_THAT(compared, testing::HasSubstr("\"plans\":[{\"planner\":\"belady\""));
+}
+
+TEST(CommandLine, AReportThatCannotBeWrittenIsFoundBeforePlanning) {
+  // Had planning come first, this would not end.
+  for (const char* command : {"plan", "compare"})
+    expect_refusal(run({command, "resnet20", "--memory-limit", "50%", "--search-evaluations", "1000000000000", "--report",
+                        "/nowhere/r.html", "--json"}),
+                   1, "/nowhere/r.html");
+  expect_refusal(run({"simulate", "/nowhere/plan.json", "--report", "/nowhere/r.html"}), 1, "/nowhere/r.html");
+}
+
 TEST(CommandLine, OutputsThatCannotBeWrittenAreFoundBeforeTheWork) {
   for (const char* option : {"--out", "--trace", "--log"})
     expect_refusal(run(words({"train"}, tiny, {"--quiet", "--steps", "1000000000", option, "/nowhere/file"})), 1,

@@ -29,6 +29,7 @@ std::string report_page(std::span<const ReportPlan> plans);
 
 /// The page in a file, atomically. Throws `Error` naming the file.
 void write_report(const std::string& path, const Program& program);
+/// The page of several plans in a file, atomically. Throws `Error` naming the file.
 void write_report(const std::string& path, std::span<const ReportPlan> plans);
 
 }  // namespace swapadvisor

@@ -30,17 +30,21 @@ const LEFT = 84, RIGHT = 10;  // pixels beside the plot of each panel: labels, a
 
 class TimeAxis {
   constructor() {
-    this.width = 800;
     this.setRange(0, 1);
+    this.setWidth(800);
   }
   setRange(first, last) {
     this.first = first;
     this.last = last;
     this.begin = first;
     this.end = last;
+    this.perPixel = (last - first) / this.plot;
   }
-  get plot() { return Math.max(1, this.width - LEFT - RIGHT); }
-  get perPixel() { return (this.end - this.begin) / this.plot; }
+  setWidth(width) {
+    this.width = width;
+    this.plot = Math.max(1, width - LEFT - RIGHT);
+    this.perPixel = (this.end - this.begin) / this.plot;
+  }
   x(seconds) { return LEFT + (seconds - this.begin) / this.perPixel; }
   seconds(x) { return this.begin + (x - LEFT) * this.perPixel; }
 
@@ -53,6 +57,7 @@ class TimeAxis {
     const changed = begin !== this.begin || begin + length !== this.end;
     this.begin = begin;
     this.end = begin + length;
+    this.perPixel = length / this.plot;
     return changed;
   }
   zoom(factor, around) {

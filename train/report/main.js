@@ -9,13 +9,14 @@ function attempt(host, what, work) {
 }
 
 function legend(host) {
-  const entries = [["run", "op"], ["again", "op run again"], ["in", "swap-in"], ["out", "swap-out"], ["stall", "compute waits"],
-                   ...OCCUPANTS.map((o) => [o, o + " in memory"])];
-  host.replaceChildren(...entries.map(([color, text]) => {
-    const entry = element("span", {}, text);
-    entry.style.setProperty("--swatch", `var(--${color})`);
-    return entry;
-  }));
+  const entry = ([color, text]) => {
+    const made = element("span", {}, text);
+    made.style.setProperty("--swatch", `var(--${color})`);
+    return made;
+  };
+  const streams = [["run", "op"], ["again", "op run again"], ["in", "swap-in"], ["out", "swap-out"], ["stall", "compute waits"]];
+  host.replaceChildren(element("b", {}, "streams"), ...streams.map(entry),
+                       element("b", {}, "memory"), ...OCCUPANTS.map((o) => entry([o, o])));
 }
 
 function deviceWords(device) {

@@ -1,3 +1,72 @@
+// What is too small to be a rectangle of its own: how much of each pixel each kind of occupant covers. Adding costs the
+// same for long and short ones: a row holds differences, summed up when it is painted.
+class Coverage {
+  constructor(width, height) {
+    this.width = Math.max(1, Math.ceil(width));
+    this.height = height;
+    this.changes = OCCUPANTS.map(() => null);
+    this.used = OCCUPANTS.map(() => false);
+    this.canvas = element("canvas");
+    this.canvas.width = this.width;
+    this.canvas.height = height;
+    this.image = this.canvas.getContext("2d").createImageData(this.width, height);
+  }
+
+  add(occupant, x, end, above, below) {
+    const stride = this.width + 2;
+    const changes = this.changes[occupant] = this.changes[occupant] || new Float32Array(stride * this.height);
+    this.used[occupant] = true;
+    const first = Math.floor(x), past = Math.floor(end);
+    for (let row = Math.max(0, Math.floor(above)); row < below && row < this.height; ++row) {
+      const share = Math.min(below, row + 1) - Math.max(above, row), at = row * stride;
+      changes[at + first] += share * (1 - (x - first));
+      changes[at + first + 1] += share * (x - first);
+      changes[at + past] -= share * (1 - (end - past));
+      changes[at + past + 1] -= share * (end - past);
+    }
+  }
+
+  // Paints, and forgets what was added.
+  paint(context, left, top) {
+    const {data} = this.image;
+    data.fill(0);
+    let any = false;
+    this.used.forEach((used, occupant) => {
+      if (!used) return;
+      this.blend(data, this.changes[occupant], toRgb(colors[OCCUPANTS[occupant]]));
+      this.changes[occupant].fill(0);
+      this.used[occupant] = false;
+      any = true;
+    });
+    if (!any) return;
+    this.canvas.getContext("2d").putImageData(this.image, 0, 0);
+    context.drawImage(this.canvas, left, top, this.width, this.height);
+  }
+
+  // Adds one colour; `data` has colours and, as alpha, what they cover together.
+  blend(data, changes, [red, green, blue]) {
+    for (let row = 0; row < this.height; ++row) {
+      let sum = 0;
+      for (let x = 0, from = row * (this.width + 2), to = 4 * row * this.width; x < this.width; ++x, ++from, to += 4) {
+        sum += changes[from];
+        const alpha = 217 * Math.min(1, sum);
+        if (alpha < 1) continue;
+        const before = data[to + 3], part = alpha / (alpha + before);
+        data[to] += (red - data[to]) * part;
+        data[to + 1] += (green - data[to + 1]) * part;
+        data[to + 2] += (blue - data[to + 2]) * part;
+        data[to + 3] = Math.min(217, before + alpha);
+      }
+    }
+  }
+}
+
+function toRgb(color) {
+  const digits = /^#([0-9a-f]{6})$/i.exec(color);
+  const value = digits ? parseInt(digits[1], 16) : 0x888888;
+  return [value >> 16, value >> 8 & 255, value & 255];
+}
+
 // Time by address: a rectangle for each stay of a buffer in one place.
 class MapPanel {
   height = 300;
@@ -51,22 +120,28 @@ class MapPanel {
     context.beginPath();
     context.rect(LEFT, 6, axis.plot, bottom - 6);
     context.clip();
-    const labels = [];
+    if (!this.coverage || this.coverage.width !== Math.ceil(axis.plot)) this.coverage = new Coverage(axis.plot, bottom - 6);
+    const labels = [], small = this.coverage, inside = axis.x(0);
     for (const s of this.order(view)) {
       if (stays.end[s] <= axis.begin || stays.begin[s] >= axis.end) continue;
       const above = y(stays.offset[s] + stays.bytes[s]), below = y(stays.offset[s]);
       if (below < 6 || above > bottom) continue;
       const x = Math.max(LEFT, axis.x(stays.begin[s])), end = Math.min(LEFT + axis.plot, axis.x(stays.end[s]));
       let width = end - x, height = below - above;
-      if (width * height < 0.08) continue;
+      if (width < 1.5 || height < 1.5) {
+        small.add(stays.occupant[s], x - LEFT, end - LEFT, Math.max(6, above) - 6, Math.min(bottom, below) - 6);
+        continue;
+      }
       context.fillStyle = colors[OCCUPANTS[stays.occupant[s]]];
       context.globalAlpha = 0.66 + 0.085 * (stays.target[s] % 5);
       if (width > 3) width -= 0.6;
       if (height > 3) height -= 0.6;
       context.fillRect(x, below - height, width, height);
-      if (width > 44 && height > 13 && labels.length < 400) labels.push([s, x, (above + below) / 2, width]);
+      const from = x < inside && end > inside ? inside : x;  // where it is not dimmed
+      if (end - from > 44 && height > 13 && labels.length < 400) labels.push([s, from, (above + below) / 2, end - from]);
     }
     context.globalAlpha = 1;
+    small.paint(context, LEFT, 6);
     context.fillStyle = "#fff";
     context.shadowColor = "#0008";
     context.shadowBlur = 2;

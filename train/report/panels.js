@@ -196,23 +196,27 @@ class MemoryPanel {
     context.fillText("in use", 4, 14);
     this.drawScale(context, axis, top, y);
     this.drawColumns(context, view, axis, y);
-    const limit = view.plan.device.memory_bytes;
+  }
+
+  // Over the picture: it must be seen wherever the memory is full.
+  drawOver(context, view, axis) {
+    const limit = view.plan.device.memory_bytes, top = this.top(view);
     if (!limit) return;
-    context.fillStyle = context.strokeStyle = colors.bad;
-    const inside = limit <= top;
+    const y = 6 + (this.height - 12) * (1 - limit / top), inside = limit <= top;
+    context.strokeStyle = colors.bad;
     if (inside) {
       context.setLineDash([6, 4]);
       context.beginPath();
-      context.moveTo(LEFT, y(limit));
-      context.lineTo(LEFT + axis.plot, y(limit));
+      context.moveTo(LEFT, y);
+      context.lineTo(LEFT + axis.plot, y);
       context.stroke();
       context.setLineDash([]);
     }
     const text = "limit " + formatBytes(limit) + (inside ? "" : " ↑");
-    const width = context.measureText(text).width, where = inside ? y(limit) + 10 : 14;
+    const width = context.measureText(text).width, where = inside ? Math.min(y + 11, this.height - 8) : 14;
     context.fillStyle = colors.card;
-    context.globalAlpha = 0.8;
-    context.fillRect(LEFT + axis.plot - width - 10, where - 7, width + 8, 14);
+    context.globalAlpha = 0.85;
+    context.fillRect(LEFT + axis.plot - width - 10, where - 7, width + 8, 15);
     context.globalAlpha = 1;
     context.fillStyle = colors.bad;
     context.fillText(text, LEFT + axis.plot - width - 6, where);
@@ -264,6 +268,4 @@ class MemoryPanel {
     const point = upperBound(view.memory.time, axis.seconds(x)) - 1;
     return x < LEFT || point < 0 ? null : {type: "memory", point};
   }
-
-  drawOver() {}
 }

@@ -84,7 +84,7 @@ function drawStalls(host, view, explorer) {
     {title: "at", number: true, value: (s) => s.begin, show: (s, v) => [formatSeconds(v)]},
     inSeconds("waits", (s) => s.seconds),
     {title: "of all waits", number: true, value: (s) => s.seconds, sum: (v) => percent(v / total), show: (s, v) => [percent(v / total)]},
-    {title: "cause", value: (s) => s.behindLink ? "busy link" : "late start"},
+    {title: "cause", className: "short", value: (s) => s.behindLink ? "busy link" : "late start"},
     {title: "why", className: "why", value: (s) => plain(whyStalled(view, s)), show: (s) => explorer.inspector.sentence(whyStalled(view, s))},
   ], view.stalls, {sortBy: 2, go: (s) => () => toTimeline(() => explorer.goToStall(s))});
   host.replaceChildren(element("p", {}, `${plural(view.stalls.length, "wait")}, ${formatSeconds(total)} in one iteration (${percent(total / view.seconds)} of it): ` +

@@ -43,7 +43,7 @@ class Explorer {
   }
 
   resize() {
-    this.axis.width = Math.max(220, this.host.clientWidth || 0);
+    this.axis.setWidth(Math.max(220, this.host.clientWidth || 0));
     this.redraw();
   }
 
