@@ -42,7 +42,7 @@ function boundWords(p) {
     const swapBest = percent(p.ideal_seconds / p.swap_bound_seconds);
     const faster = p.iteration_seconds < p.swap_bound_seconds * 0.9995;
     if (p.swap_bound_seconds <= p.ideal_seconds * 1.0005)
-      words.push(element("p", {}, "Swapping alone, in this order of ops, is not bound by the link: what keeps it from the ideal is when copies can start."));
+      words.push(element("p", {}, "With swaps alone, in this order of ops, the bound is the ideal: the bytes that must move would fit beside the ops."));
     else
       words.push(element("p", {}, `With swaps alone, in this order of ops, nothing could be faster than ${formatSeconds(p.swap_bound_seconds)} (${swapBest}). ` +
           (faster ? "Recompute gets this plan below that."
@@ -106,8 +106,11 @@ function drawCurve(host, view) {
                    svg("text", {x: left - 6, y: y(e) + 4, "text-anchor": "end"}, percent(e, step < 0.01 ? 1 : 0)));
   }
   const ticks = [];
-  if (logarithmic) for (let t = 10 ** Math.ceil(Math.log10(start)); t <= end; t *= 10) ticks.push(t);
-  else for (let t = 0; t <= end * 1.0001; t += niceStep(end, 6)) ticks.push(t);
+  const between = end / start < 1e3 ? [1, 2, 5] : [1];
+  if (logarithmic) {
+    for (let power = 10 ** Math.floor(Math.log10(start)); power <= end; power *= 10)
+      ticks.push(...between.map((m) => m * power).filter((t) => t >= start && t <= end));
+  } else for (let t = 0; t <= end * 1.0001; t += niceStep(end, 6)) ticks.push(t);
   for (const t of ticks) {
     picture.append(svg("line", {x1: x(t), x2: x(t), y1: height - bottom, y2: height - bottom + 4, stroke: "var(--muted)"}),
                    svg("text", {x: x(t), y: height - bottom + 17, "text-anchor": "middle"}, formatSeconds(t)));

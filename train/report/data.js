@@ -133,9 +133,9 @@ class PlanView {
     return this.spanIndex.get(instruction + iteration * this.count) ?? -1;
   }
 
-  opName(op) { return this.graph.ops.name[op] || "op " + op; }
+  opName(op) { return shortened(this.graph.ops.name[op]) || "op " + op; }
   opType(op) { return this.graph.ops.types[this.graph.ops.type[op]]; }
-  bufferName(buffer) { return this.graph.buffers.name[buffer] || "buffer " + buffer; }
+  bufferName(buffer) { return shortened(this.graph.buffers.name[buffer]) || "buffer " + buffer; }
   bufferKind(buffer) { return OCCUPANTS[this.graph.buffers.kind[buffer]]; }
   bufferBytes(buffer) { return this.graph.buffers.bytes[buffer]; }
 
@@ -146,6 +146,9 @@ class PlanView {
     return (this.kind[instruction] === SWAP_IN ? "swap-in of " : "swap-out of ") + this.bufferName(target);
   }
 }
+
+// Names tell most at their ends.
+function shortened(name) { return name.length > 120 ? name.slice(0, 70) + "…" + name.slice(-40) : name; }
 
 // First index in the sorted `values` with values[index] > value.
 function upperBound(values, value) {

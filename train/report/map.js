@@ -155,7 +155,7 @@ class MapPanel {
     const step = niceBytes(high - low, 5);
     context.fillStyle = colors.muted;
     for (let bytes = Math.ceil(low / step) * step; bytes <= high; bytes += step) {
-      if (y(bytes) > 26 && y(bytes) < this.height - 4) context.fillText(formatBytes(bytes), 4, y(bytes));
+      if (y(bytes) > 30 && y(bytes) < this.height - 4) context.fillText(formatBytes(bytes), 4, y(bytes));
     }
   }
 

@@ -230,7 +230,7 @@ class MemoryPanel {
     for (let bytes = 0; bytes <= top; bytes += step) {
       context.moveTo(LEFT, y(bytes));
       context.lineTo(LEFT + axis.plot, y(bytes));
-      if (bytes > 0 && y(bytes) > 26) context.fillText(formatBytes(bytes), 4, y(bytes));
+      if (bytes > 0 && y(bytes) > 30) context.fillText(formatBytes(bytes), 4, y(bytes));
     }
     context.stroke();
   }
