@@ -56,13 +56,16 @@ class Page {
     };
     const dark = window.matchMedia && window.matchMedia("(prefers-color-scheme: dark)");
     if (dark && dark.addEventListener) dark.addEventListener("change", recolor);
-    for (const [event, printing] of [["beforeprint", true], ["afterprint", false]]) {
-      window.addEventListener(event, () => {
-        document.documentElement.classList.toggle("printing", printing);
-        recolor();
-        if (printing) explorer.drawNow();
-      });
-    }
+    window.addEventListener("beforeprint", () => {
+      document.documentElement.classList.add("printing");
+      readColors();
+      explorer.print();
+    });
+    window.addEventListener("afterprint", () => {
+      document.documentElement.classList.remove("printing");
+      readColors();
+      explorer.resize();
+    });
   }
 
   plannersTable() {

@@ -16,7 +16,7 @@ class Explorer {
   }
 
   addPanel(panel) {
-    const base = element("canvas"), over = element("canvas");
+    const base = element("canvas"), over = element("canvas", {className: "over"});
     const box = element("div", {className: "panel"}, base, over);
     box.style.height = panel.height + "px";
     this.host.append(box);
@@ -43,8 +43,21 @@ class Explorer {
   }
 
   resize() {
+    if (document.documentElement.classList.contains("printing")) return;
     this.axis.setWidth(Math.max(220, this.host.clientWidth || 0));
     this.redraw();
+  }
+
+  // Draws at once, as wide as a page and all on one canvas: printed, the upper one's clearing would clear the lower one.
+  print() {
+    if (!this.view) return;
+    this.axis.setWidth(760);
+    for (const p of this.panels.filter((q) => !q.broken)) {
+      const context = prepareCanvas(p.base, this.axis.width, p.panel.height);
+      p.panel.draw(context, this.view, this.axis);
+      this.dimNeighbours(context, p.panel.height);
+      p.panel.drawOver(context, this.view, this.axis, this.selection, null);
+    }
   }
 
   // Drawing happens once a frame, whatever happened before.
