@@ -189,7 +189,11 @@ class Explorer {
     if (this.touches.size === 2) return this.startPinch();
     const ruler = at.y < LanesPanel.RULER;
     this.drag = {start: at, last: at, select: (e.shiftKey || ruler) && at.x >= LEFT, far: false};
-    if (this.host.setPointerCapture) this.host.setPointerCapture(e.pointerId);
+    try {
+      this.host.setPointerCapture(e.pointerId);  // so that a drag may leave the panels
+    } catch {
+      // It then ends at their edge.
+    }
   }
 
   startPinch() {
