@@ -1,4 +1,5 @@
 // CIFAR-10 and CIFAR-100 from small files in the real format.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <swapadvisor/train/cifar.h>
@@ -121,6 +122,32 @@ TEST(CifarTest, RefusesTruncatedAndEmptyFiles) {
   // CIFAR-100's records are one byte longer.
   folder.write("train.bin", record({1}));
   EXPECT_THAT(error_of(folder, Cifar::cifar100), HasSubstr("records of 3074 bytes leave 3073 over"));
+}
+
+TEST(CifarTest, DoubtsFilesCutBetweenTwoRecords) {
+  TemporaryFolder folder;
+  std::string whole;
+  for (int i = 0; i < 10000; ++i) {
+    whole += static_cast<char>(i % 10);
+    whole.append(pixels, 'x');
+  }
+  write_cifar10(folder.path());
+  folder.write("test_batch.bin", whole);
+  const auto doubt = [&](Split split, Cifar kind = Cifar::cifar10) {
+    return open_cifar(kind, folder.path(), split)->doubt();
+  };
+  EXPECT_EQ(doubt(Split::test), "");
+  folder.write("test_batch.bin", std::string_view(whole).substr(0, 9999 * 3073));
+  EXPECT_THAT(doubt(Split::test),
+              AllOf(HasSubstr(fmt::format("'{}'", folder.path())), HasSubstr("the 10000 records"),
+                    HasSubstr("test_batch.bin has 9999;")));
+  // The odd one is named, and nothing else.
+  folder.write("data_batch_3.bin", whole);
+  EXPECT_THAT(doubt(Split::train),
+              HasSubstr("data_batch_1.bin has 1, data_batch_2.bin has 2, data_batch_4.bin has 4"));
+  // The training file of CIFAR-100 has five times as many records as its test file.
+  folder.write("train.bin", record({11, 77}));
+  EXPECT_THAT(doubt(Split::train, Cifar::cifar100), HasSubstr("the 50000 records"));
 }
 
 TEST(CifarTest, RefusesLabelsOutOfRange) {

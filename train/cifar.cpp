@@ -13,6 +13,7 @@ constexpr std::int64_t largest_file = std::int64_t{4} << 30;
 struct Format {
   std::string name, subfolder;
   std::vector<std::string> train, test;  ///< files
+  std::int64_t train_records, test_records;  ///< of each file, as published
   std::vector<int> labels;               ///< classes of each label byte; the last one is used
   std::vector<double> mean, deviation;   ///< per channel, of the 50,000 training images
 
@@ -26,6 +27,8 @@ Format format_of(Cifar kind) {
             .train = {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin",
                       "data_batch_5.bin"},
             .test = {"test_batch.bin"},
+            .train_records = 10000,
+            .test_records = 10000,
             .labels = {10},
             .mean = {0.4914, 0.4822, 0.4465},
             .deviation = {0.2470, 0.2435, 0.2616}};
@@ -33,6 +36,8 @@ Format format_of(Cifar kind) {
           .subfolder = "cifar-100-binary",
           .train = {"train.bin"},
           .test = {"test.bin"},
+          .train_records = 50000,
+          .test_records = 10000,
           .labels = {20, 100},
           .mean = {0.5071, 0.4865, 0.4409},
           .deviation = {0.2673, 0.2564, 0.2762}};
@@ -40,14 +45,15 @@ Format format_of(Cifar kind) {
 
 class CifarImages : public Dataset {
  public:
-  CifarImages(Format format, std::string records)
-      : format_(std::move(format)), records_(std::move(records)) {}
+  CifarImages(Format format, std::string records, std::string doubt)
+      : format_(std::move(format)), records_(std::move(records)), doubt_(std::move(doubt)) {}
 
   std::int64_t size() const override { return std::ssize(records_) / format_.record_bytes(); }
   Shape image_shape() const override { return {3, 32, 32}; }
   int classes() const override { return format_.labels.back(); }
   std::vector<double> mean() const override { return format_.mean; }
   std::vector<double> deviation() const override { return format_.deviation; }
+  std::string doubt() const override { return doubt_; }
 
   void image(std::int64_t index, std::span<std::uint8_t> out) const override {
     SWAPADVISOR_ASSERT(std::ssize(out) == image_bytes(), "{} bytes for an image of {}", out.size(),
@@ -69,6 +75,7 @@ class CifarImages : public Dataset {
 
   Format format_;
   std::string records_;  // of all files, one after the other
+  std::string doubt_;
 };
 
 /// The folder itself if it has the first file, else the subfolder that the archive makes.
@@ -107,9 +114,21 @@ std::unique_ptr<Dataset> open_cifar(Cifar kind, const std::string& folder, Split
   Format format = format_of(kind);
   const std::vector<std::string>& files = split == Split::train ? format.train : format.test;
   const std::filesystem::path found = find_folder(format, folder, files.front());
-  std::string records;
-  for (const std::string& file : files) records += read_records(format, (found / file).string());
-  return std::make_unique<CifarImages>(std::move(format), std::move(records));
+  const std::int64_t published = split == Split::train ? format.train_records : format.test_records;
+  std::string records, unusual;
+  for (const std::string& file : files) {
+    const std::string own = read_records(format, (found / file).string());
+    // A file cut between two records looks like a smaller data set, which somebody may have made on purpose.
+    if (const std::int64_t count = std::ssize(own) / format.record_bytes(); count != published)
+      unusual += fmt::format("{}{} has {}", unusual.empty() ? "" : ", ", file, count);
+    records += own;
+  }
+  if (!unusual.empty())
+    unusual = fmt::format(
+        "files of {} in '{}' do not have the {} records of the published ones: {}; unless they "
+        "were made so, they are damaged",
+        format.name, found.string(), published, unusual);
+  return std::make_unique<CifarImages>(std::move(format), std::move(records), std::move(unusual));
 }
 
 }  // namespace swapadvisor

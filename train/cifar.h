@@ -16,7 +16,8 @@ enum class Cifar : std::uint8_t {
 /// or of `train.bin` or `test.bin` (CIFAR-100), in the folder `path` or in its subfolder
 /// `cifar-10-batches-bin` or `cifar-100-binary`, as the archives unpack. A file holds records of 1 (CIFAR-10)
 /// or 2 (CIFAR-100: coarse, fine) label bytes and the 3072 bytes of a red, a green and a blue plane; any
-/// number of them. Throws `Error` naming file and record for what is missing or does not fit.
+/// number of them, but `doubt` names the files whose number is not that of the published ones. Throws `Error`
+/// naming file and record for what is missing or does not fit.
 std::unique_ptr<Dataset> open_cifar(Cifar kind, const std::string& path, Split split);
 
 }  // namespace swapadvisor

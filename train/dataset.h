@@ -39,6 +39,9 @@ class Dataset {
   virtual void image(std::int64_t index, std::span<std::uint8_t> out) const = 0;
   virtual std::int32_t label(std::int64_t index) const = 0;  ///< in [0, classes())
 
+  /// A sentence for people if something about the files is unusual, though they can be used; else empty.
+  virtual std::string doubt() const { return {}; }
+
   std::int64_t image_bytes() const { return image_shape().numel(); }
 };
 
