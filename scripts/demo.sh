@@ -24,7 +24,7 @@ train() {
 echo "demo: $model, batch size $batch, $epochs epoch(s), no memory limit"
 train >"$results/free.json"
 echo "demo: the same with --memory-limit $limit"
-train --memory-limit "$limit" >"$results/limited.json"
+train --memory-limit "$limit" --no-cache >"$results/limited.json"
 
 # field FILE NAME: the scalar field NAME of the one flat JSON object in FILE; "-" if it has none.
 field() {

@@ -19,7 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 def compare(args, graph, planners, seconds):
     command = [args.binary, "compare", "--graph", str(graph), "--device", args.device, "--memory-limit",
                args.memory_limit, "--planners", ",".join(planners), "--search-seconds", str(seconds), "--threads",
-               str(args.threads), "--json"]
+               str(args.threads), "--no-cache", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"planner_table: {done.stderr.strip()}")

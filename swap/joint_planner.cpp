@@ -8,6 +8,8 @@ namespace swapadvisor {
 namespace {
 
 constexpr const char* planner_name = "joint";
+// Raise it when this planner may plan differently, also when a baseline that it takes over does.
+constexpr int planner_version = 1;
 
 // A published rule, or plain eviction, can be lucky: never slower than any of them.
 void adopt_faster_baseline(const PlanRequest& request, Program& best) {
@@ -31,7 +33,8 @@ void adopt_faster_baseline(const PlanRequest& request, Program& best) {
 }  // namespace
 
 PlannerInfo JointPlanner::info() const {
-  return {planner_name, "searches order, exact placement, swaps and recompute together", true};
+  return {planner_name, "searches order, exact placement, swaps and recompute together", true,
+          planner_version};
 }
 
 Program JointPlanner::plan(const PlanRequest& request) const {

@@ -39,6 +39,9 @@ struct PlannerInfo {
   std::string name;
   std::string summary;
   bool searches = false;
+  /// Raised whenever a planner that searches, or anything it is made of, may give another plan for the same
+  /// request: plans that were stored by another version (`PlanCache`) are not used again.
+  int version = 1;
 };
 
 /// A pure function of the request: same request, same Program, whatever the thread count (a budget in seconds

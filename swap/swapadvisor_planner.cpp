@@ -8,6 +8,8 @@ namespace swapadvisor {
 namespace {
 
 constexpr const char* planner_name = "swapadvisor";
+// Raise it when this planner, or the demand swapping it falls back to, may plan differently.
+constexpr int planner_version = 1;
 
 Program plan_by_demand(const PlanRequest& request) {
   Program program = BeladyPlanner().plan(request);
@@ -20,7 +22,8 @@ Program plan_by_demand(const PlanRequest& request) {
 
 PlannerInfo SwapAdvisorPlanner::info() const {
   return {planner_name,
-          "the ASPLOS 2020 method: genetic search over order and size classes, Belady within classes", true};
+          "the ASPLOS 2020 method: genetic search over order and size classes, Belady within classes", true,
+          planner_version};
 }
 
 Program SwapAdvisorPlanner::plan(const PlanRequest& request) const {

@@ -51,8 +51,8 @@ std::vector<std::string> words(std::initializer_list<std::string> first, const s
 TEST(CommandLine, HelpEverywhere) {
   EXPECT_EQ(run({"--help"}).code, 0);
   EXPECT_THAT(run({"--version"}).out, testing::HasSubstr("swapadvisor 0."));
-  for (const char* command : {"train", "eval", "step", "profile", "plan", "simulate", "verify", "models", "planners",
-                              "devices"}) {
+  for (const char* command : {"train", "eval", "step", "profile", "plan", "simulate", "verify", "cache",
+                              "models", "planners", "devices"}) {
     const Result help = run({command, "--help"});
     EXPECT_EQ(help.code, 0) << command;
     EXPECT_THAT(help.out, testing::HasSubstr("--json")) << command;
@@ -155,6 +155,8 @@ TEST(CommandLine, TrainsOnCifarWithTheClassesOfTheData) {
   const Result trained = run(words({"train"}, data, {"--augment", "crop,flip", "--out", weights, "--json"}));
   ASSERT_EQ(trained.code, 0) << trained.error;
   EXPECT_EQ(trained.json()["steps"], 2);
+  EXPECT_THAT(trained.error, testing::HasSubstr("swapadvisor: warning: files of CIFAR-100 in"));
+  EXPECT_THAT(trained.error, testing::HasSubstr("train.bin has 8;"));
   const Result tested = run(words({"eval"}, data, {"--weights", weights, "--json"}));
   ASSERT_EQ(tested.code, 0) << tested.error;
   EXPECT_EQ(tested.json()["samples"], 3);

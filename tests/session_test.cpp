@@ -158,6 +158,26 @@ TEST(Session, EveryPlannerAndAPlanFileGiveTheSameBits) {
   }
 }
 
+TEST(Session, MakePlanComesBetweenTheSessionAndThePlanner) {
+  Graph graph("net");
+  build_training(graph);
+  Runtime alone(one_thread()), other(one_thread());
+  Session reference(graph, alone, quick());
+  SessionOptions options = quick(parse_size_limit("70%"), "belady");
+  std::string asked;
+  std::int64_t limit = 0;
+  options.make_plan = [&](const Planner& planner, const PlanRequest& request) {
+    asked = planner.name();
+    limit = request.device.memory_bytes;
+    return make_planner("lru")->plan(request);
+  };
+  Session session(graph, other, options);
+  EXPECT_EQ(asked, "belady");
+  EXPECT_EQ(limit, session.bytes_limit());
+  EXPECT_EQ(session.program().planner, "lru");
+  EXPECT_EQ(train_and_read(session, 3), train_and_read(reference, 3));
+}
+
 TEST(Session, SessionsOfARuntimeTakeTurnsAndShareParameters) {
   Graph training("net"), inference("net-inference");
   build_training(training);

@@ -20,6 +20,7 @@ void add_commands(CLI::App& app) {
   add_compare_command(app);
   add_simulate_command(app);
   add_verify_command(app);
+  add_cache_command(app);
   add_list_commands(app);
 }
 
@@ -220,6 +221,10 @@ void PlanCommandOptions::add_to(CLI::App& command) {
   command.add_option("--search-evaluations", search_evaluations, "Search budget in evaluations, exact")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 60))
       ->group(group);
+  command
+      .add_flag("--no-cache", no_cache,
+                "Neither use nor store searched plans; `swapadvisor cache` shows those there are")
+      ->group(group);
 }
 
 double PlanCommandOptions::search_budget_seconds() const {
@@ -263,6 +268,10 @@ CLI::Validator finite_range(double low, double high) {
       fmt::format("FLOAT in [{:g} - {:g}]", low, high));
 }
 
+void warn(const std::string& sentence) {
+  std::fprintf(stderr, "swapadvisor: warning: %s\n", sentence.c_str());
+}
+
 void check_writable(std::initializer_list<std::string> paths) {
   for (const std::string& path : paths)
     if (!path.empty()) AtomicFile probe(path);  // never committed: leaves nothing
@@ -277,12 +286,29 @@ InterruptStop::InterruptStop() {
     const timespec tick{0, 100'000'000};
     while (!done.stop_requested()) {
       if (sigtimedwait(&set, nullptr, &tick) != SIGINT) continue;
-      if (source_.stop_requested()) std::_Exit(130);
-      source_.request_stop();
+      interrupt();
     }
   });
 }
 
 InterruptStop::~InterruptStop() = default;
+
+void InterruptStop::interrupt() {
+  const std::lock_guard lock(part_mutex_);
+  if (part_ != nullptr && part_->request_stop()) return;
+  if (!source_.request_stop()) std::_Exit(130);
+}
+
+InterruptPart::InterruptPart(InterruptStop& whole) : whole_(whole) {
+  const std::lock_guard lock(whole_.part_mutex_);
+  SWAPADVISOR_ASSERT(whole_.part_ == nullptr, "a second part of the work while there is one");
+  whole_.part_ = &source_;
+  if (whole_.source_.stop_requested()) source_.request_stop();
+}
+
+InterruptPart::~InterruptPart() {
+  const std::lock_guard lock(whole_.part_mutex_);
+  whole_.part_ = nullptr;
+}
 
 }  // namespace swapadvisor

@@ -11,14 +11,14 @@
 #include <swapadvisor/train/training_graph.h>
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
-
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <stop_token>
-#include <thread>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace swapadvisor {
@@ -86,6 +86,7 @@ struct PlanCommandOptions {
   std::string planner;
   double search_seconds = 0;
   std::int64_t search_evaluations = 0;
+  bool no_cache = false;
 
   void add_to(CLI::App& command);
   std::optional<SizeLimit> limit() const;
@@ -127,6 +128,9 @@ void check_writable(std::initializer_list<std::string> paths);
 std::function<void(const PlanProgress&)> report_search(ProgressReporter& reporter, double search_seconds,
                                                        std::int64_t search_evaluations);
 
+/// A sentence about what is not as it should be, on standard error.
+void warn(const std::string& sentence);
+
 /// A stop token that Ctrl-C triggers; a second Ctrl-C ends the process. Signals are blocked for the whole process,
 /// so it must be made before other threads are.
 class InterruptStop {
@@ -136,8 +140,28 @@ class InterruptStop {
   std::stop_token token() const { return source_.get_token(); }
 
  private:
+  friend class InterruptPart;
+  void interrupt();
+
   std::stop_source source_;
+  std::mutex part_mutex_;
+  std::stop_source* part_ = nullptr;  // of the InterruptPart there is
   std::jthread waiter_;
+};
+
+/// A part of the work, while it lives: the first Ctrl-C ends only the part, a second one all the work. At
+/// most one part at a time. What has stopped the work already stops the part.
+class InterruptPart {
+ public:
+  explicit InterruptPart(InterruptStop& whole);
+  ~InterruptPart();
+  InterruptPart(const InterruptPart&) = delete;
+  InterruptPart& operator=(const InterruptPart&) = delete;
+  std::stop_token token() const { return source_.get_token(); }
+
+ private:
+  InterruptStop& whole_;
+  std::stop_source source_;
 };
 
 void add_train_command(CLI::App& app);
@@ -148,6 +172,7 @@ void add_plan_command(CLI::App& app);
 void add_compare_command(CLI::App& app);
 void add_simulate_command(CLI::App& app);
 void add_verify_command(CLI::App& app);
+void add_cache_command(CLI::App& app);
 void add_list_commands(CLI::App& app);  ///< models, planners, devices
 
 }  // namespace swapadvisor

@@ -3,6 +3,7 @@
 #include <swapadvisor/swap/plan_json.h>
 #include <swapadvisor/swap/verify.h>
 #include <swapadvisor/train/plan_source.h>
+#include <swapadvisor/train/planning.h>
 #include <swapadvisor/train/report.h>
 
 #include <algorithm>
@@ -21,8 +22,8 @@ struct CompareCommand {
   int threads = 1;
 };
 
-ReportPlan plan_with(const std::string& planner, const PlanRequest& request, std::int64_t needed,
-                     bool quiet) {
+ReportPlan plan_with(const std::string& planner, const PlanCommandOptions& options, const PlanRequest& request,
+                     std::int64_t needed, bool quiet) {
   ReportPlan row;
   row.planner = planner;
   PlanRequest own = request;
@@ -32,7 +33,9 @@ ReportPlan plan_with(const std::string& planner, const PlanRequest& request, std
   own.progress = report_search(reporter, own.search_seconds, own.search_evaluations);
   const auto start = std::chrono::steady_clock::now();
   try {
-    row.program = make_planner(planner)->plan(own);
+    CachedPlan made = make_plan(options, *make_planner(planner), own, &reporter);
+    row.program = std::move(made.program);
+    row.cached = made.cached;
     if (const Verdict verdict = verify(row.program); !verdict.valid) row.invalid = verdict.error;
   } catch (const Error& error) {
     row.refusal = error.what();
@@ -51,7 +54,8 @@ void print_row(const ReportPlan& row) {
              100 * p.efficiency, format_seconds(p.iteration_seconds), format_bytes(p.swap_in_bytes),
              format_bytes(p.swap_out_bytes), format_seconds(p.recompute_seconds),
              format_bytes(p.fallback_bytes), 100 * p.ideal_seconds / p.swap_bound_seconds,
-             format_seconds(row.planning_seconds), row.invalid.empty() ? "" : "  NOT VALID: " + row.invalid);
+             row.cached ? "cache" : format_seconds(row.planning_seconds),
+             row.invalid.empty() ? "" : "  NOT VALID: " + row.invalid);
   std::fflush(stdout);
 }
 
@@ -60,6 +64,7 @@ nlohmann::ordered_json row_json(const ReportPlan& row) {
   nlohmann::ordered_json json{{"planner", row.planner}, {"valid", row.invalid.empty()}};
   if (!row.invalid.empty()) json["error"] = row.invalid;
   json["planning_seconds"] = row.planning_seconds;
+  json["cached"] = row.cached;
   json["predicted"] = predicted_json(row.program.predicted);
   json["search"] = search_json(row.program.search);
   return json;
@@ -89,7 +94,7 @@ void run_compare(const CompareCommand& c) {
   std::vector<ReportPlan> plans;
   for (const std::string& name : names) {
     if (request.stop.stop_requested()) fail("interrupted");
-    ReportPlan row = plan_with(name, request, needed, c.output.quiet || c.output.json);
+    ReportPlan row = plan_with(name, c.plan, request, needed, c.output.quiet || c.output.json);
     if (c.output.json)
       rows.push_back(row_json(row));
     else

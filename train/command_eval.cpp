@@ -1,6 +1,7 @@
 #include <swapadvisor/memory/device_host_store.h>
 #include <swapadvisor/ops/cpu/cpu_kernels.h>
 #include <swapadvisor/train/cli.h>
+#include <swapadvisor/train/planning.h>
 #include <swapadvisor/train/trainer.h>
 #include <swapadvisor/train/weights.h>
 
@@ -24,11 +25,9 @@ void run_eval(const EvalCommand& c) {
   const auto device = c.device.open();
   DeviceHostStore host(*device, c.plan.host_bytes());
   load_weights(c.weights, graph, host);
-  SessionOptions options;
-  options.planner = c.plan.planner;
-  options.memory_limit = c.plan.limit();
-  options.search_seconds = c.plan.search_budget_seconds();
-  options.search_evaluations = c.plan.search_evaluations;
+  if (!data->doubt().empty()) warn(data->doubt());
+  SessionPlanning planning(c.plan, c.device, *device);
+  const SessionOptions options = planning.options();
   Session session(graph, *device, host, cpu_kernels(), options);
   const Evaluation e = evaluate(session, *data, c.task.batch_size);
   if (c.output.json) {
@@ -37,7 +36,8 @@ void run_eval(const EvalCommand& c) {
                 {"samples", e.samples},
                 {"device_bytes_needed", session.bytes_needed()},
                 {"device_bytes_peak", device->arena_bytes()},
-                {"planner", session.program().planner}});
+                {"planner", session.program().planner},
+                {"cached", planning.source().cached}});
     return;
   }
   fmt::print("test accuracy {:.2f} %, loss {:.4f}, {} samples\n", 100 * e.accuracy, e.loss, e.samples);

@@ -5,6 +5,7 @@
 #include <swapadvisor/swap/trace.h>
 #include <swapadvisor/swap/verify.h>
 #include <swapadvisor/train/plan_source.h>
+#include <swapadvisor/train/planning.h>
 #include <swapadvisor/train/report.h>
 
 #include <optional>
@@ -58,7 +59,8 @@ void run_plan(const PlanCommand& c) {
   check_writable({c.out, c.trace, c.report});
   std::optional<ProgressReporter> reporter(std::in_place, progress_mode(c.output.quiet));
   request.progress = report_search(*reporter, request.search_seconds, request.search_evaluations);
-  const Program program = make_planner(planner)->plan(request);
+  const CachedPlan made = make_plan(c.plan, *make_planner(planner), request, &*reporter);
+  const Program& program = made.program;
   reporter.reset();
   if (!c.out.empty()) write_plan(c.out, program);
   if (!c.trace.empty()) write_chrome_trace(c.trace, program, spans_of(simulate_timeline(program, 3)));
@@ -68,10 +70,12 @@ void run_plan(const PlanCommand& c) {
                 {"device_bytes_needed", needed},
                 {"device_bytes_limit", device.memory_bytes},
                 {"host_bytes", program.host_bytes},
+                {"cached", made.cached},
                 {"predicted", predicted_json(program.predicted)},
                 {"search", search_json(program.search)}});
     return;
   }
+  if (made.cached) fmt::print("{}\n", describe(made));
   print_prediction(program, needed);
 }
 

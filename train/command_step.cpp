@@ -2,6 +2,7 @@
 #include <swapadvisor/memory/device_host_store.h>
 #include <swapadvisor/ops/cpu/cpu_kernels.h>
 #include <swapadvisor/train/cli.h>
+#include <swapadvisor/train/planning.h>
 #include <swapadvisor/train/safetensors.h>
 #include <swapadvisor/train/weights.h>
 
@@ -95,12 +96,9 @@ void run_step(const StepCommand& c) {
   DeviceHostStore host(*device, c.plan.host_bytes());
   load_weights(c.weights, graph, host);
   initialize_persistent(graph, host, c.seed);
-  SessionOptions options;
+  SessionPlanning planning(c.plan, c.device, *device);
+  SessionOptions options = planning.options();
   options.seed = c.seed;
-  options.planner = c.plan.planner;
-  options.memory_limit = c.plan.limit();
-  options.search_seconds = c.plan.search_budget_seconds();
-  options.search_evaluations = c.plan.search_evaluations;
   options.profile_repeats = 1;
   Session session(graph, *device, host, cpu_kernels(), options);
   Session::Inputs inputs{{names::input, data.images}, {names::target, data.targets}};
@@ -116,7 +114,8 @@ void run_step(const StepCommand& c) {
                 {"loss_hex", fmt::format("{:a}", loss)},
                 {"device_bytes_needed", session.bytes_needed()},
                 {"device_bytes_peak", device->arena_bytes()},
-                {"planner", session.program().planner}});
+                {"planner", session.program().planner},
+                {"cached", planning.source().cached}});
   else
     fmt::print("loss {:.17g}\n", loss);
   if (!std::isfinite(loss)) fail("{}: the loss of this step is not finite: {}", c.inputs, loss);

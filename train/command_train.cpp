@@ -3,6 +3,7 @@
 #include <swapadvisor/swap/trace.h>
 #include <swapadvisor/train/cli.h>
 #include <swapadvisor/train/log.h>
+#include <swapadvisor/train/planning.h>
 #include <swapadvisor/train/progress.h>
 #include <swapadvisor/train/schedule.h>
 #include <swapadvisor/train/trainer.h>
@@ -178,29 +179,31 @@ void run_train(const TrainCommand& c) {
     return learning_rate(schedule, span, step);
   };
   options.stop = interrupt.token();
-  options.session.planner = c.plan.planner;
+  Watcher watcher(c, options.steps, per_epoch);
+  const auto device = c.device.open();
+  SessionPlanning planning(c.plan, c.device, *device, &watcher.reporter(), &interrupt);
+  options.session = planning.options();
   options.session.plan_file = c.plan_file;
-  options.session.memory_limit = c.plan.limit();
   options.session.seed = c.seed;
   options.session.planner_seed = c.planner_seed;
-  options.session.search_seconds = c.plan.search_budget_seconds();
-  options.session.search_evaluations = c.plan.search_evaluations;
   options.session.trace_iterations = c.trace.empty() ? 0 : 8;
-  Watcher watcher(c, options.steps, per_epoch);
-  options.session.plan_progress =
-      report_search(watcher.reporter(), options.session.search_seconds, options.session.search_evaluations);
-  const auto device = c.device.open();
   DeviceHostStore host(*device, c.plan.host_bytes());
   options.on_step = [&](const StepMetrics& m) { watcher.step(m, device->arena_bytes()); };
   options.on_epoch = [&](std::int64_t epoch, const Evaluation& e) { watcher.epoch(epoch, e); };
+  for (const Dataset* data : {train.get(), test.get()})
+    if (data != nullptr && !data->doubt().empty()) warn(data->doubt());
   watcher.message(fmt::format("measuring and planning {} …", model.info.name));
   Trainer trainer(model, *train, test.get(), *device, host, cpu_kernels(), std::move(options));
   if (!c.weights.empty()) load_weights(c.weights, trainer.graph(), host);
   introduce(trainer.session(), trainer.graph(), watcher);
   watcher.begin();
   const TrainReport report = run_and_save(trainer, host, c.out);
-  if (c.output.json) print_json(summary(report, trainer.session(), *device, host));
-  else conclude(report, trainer.session());
+  if (c.output.json) {
+    nlohmann::ordered_json object = summary(report, trainer.session(), *device, host);
+    object["cached"] = planning.source().cached;
+    print_json(object);
+  } else
+    conclude(report, trainer.session());
   if (!c.trace.empty()) write_chrome_trace(c.trace, trainer.session().program(), trainer.session().executor().spans());
 }
 

@@ -15,6 +15,7 @@ struct ReportPlan {
   std::string refusal;  ///< why there is no plan; empty when there is one
   std::string invalid;  ///< what the verifier found; empty when the plan is valid
   double planning_seconds = 0;
+  bool cached = false;  ///< the plan came from the cache
 };
 
 /// The page for one plan, with indices in range (`program.predicted` filled): key figures, timeline of a

@@ -157,7 +157,10 @@ void Session::plan() {
   request.threads = options_.search_threads;
   request.stop = options_.stop;
   request.progress = options_.plan_progress;
-  program_ = make_planner(planner)->plan(request);
+  const std::unique_ptr<Planner> chosen = make_planner(planner);
+  program_ = options_.make_plan ? options_.make_plan(*chosen, request) : chosen->plan(request);
+  SWAPADVISOR_ASSERT(same_structure(program_.graph, plan_graph_), "the plan is not for graph '{}'",
+                     graph_.name());
 }
 
 std::vector<InputData> Session::resolve(const Inputs& inputs) const {

@@ -41,6 +41,10 @@ struct SessionOptions {
   std::function<void(int done, int total)> profile_progress{};
   std::stop_token stop{};  ///< ends measuring with an `Error`, a search with what it has
   std::function<void(const PlanProgress&)> plan_progress{};
+  /// Gets the plan from the planner; absent: `planner.plan(request)`. A place for a `PlanCache`, or for
+  /// another way to stop the search than `stop`. What it returns must be a valid plan for the request's graph
+  /// and limits.
+  std::function<Program(const Planner& planner, const PlanRequest& request)> make_plan{};
 };
 
 /// The planner when none is named and not everything fits.

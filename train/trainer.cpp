@@ -77,6 +77,7 @@ Trainer::Trainer(const Model& model, const Dataset& train, const Dataset* test, 
     eval.plan_file.clear();
     eval.op_profiles.reset();
     eval.trace_iterations = 0;
+    eval.make_plan = nullptr;
     // Evaluation has little to swap: no search for it.
     eval.planner = options_.session.planner == "none" ? "" : "belady";
     eval.device_spec = training_->device_spec();
