@@ -8,10 +8,7 @@
 #include <utility>
 
 namespace swapadvisor {
-namespace {
 
-// By size: how many buffers are alive at a time in the graph's own order when nothing is swapped, and a
-// workspace.
 std::vector<std::int32_t> count_alive(const PlanGraph& graph, const PoolDemand& demand) {
   const Liveness live = live_ranges(graph, given_order(graph));
   std::vector<std::int32_t> most(demand.size_count(), 0);
@@ -42,6 +39,8 @@ std::vector<std::int32_t> count_alive(const PlanGraph& graph, const PoolDemand& 
   }
   return most;
 }
+
+namespace {
 
 DeviceSpec without_latency(DeviceSpec device) {
   device.copy_latency_seconds = 0;

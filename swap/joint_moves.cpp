@@ -24,17 +24,24 @@ void JointSearch::mutate(JointCandidate& child, Draws& draws, JointEvaluator& ev
   const int moves = 1 + (draws.chance(0.3) ? draws.below(3) : 0);
   for (int move = 0; move < moves; ++move) {
     const double kind = draws.uniform();
-    if (kind < 0.4 && options_.recompute && !toggles_.empty())
+    if (kind < 0.4 && parts_.recompute && !toggles_.empty())
       mutate_recompute(child, draws, evaluator);
-    else if (kind < 0.65 && options_.order)
+    else if (kind < 0.65 && parts_.order)
       mutate_order(child, draws);
-    else if (kind < 0.8)
-      bias_buffers(child, draws);
-    else if (kind < 0.9 && options_.eviction)
-      child.policy.stall_weight = std::clamp(child.policy.stall_weight * std::exp(bell(draws)), 0.1, 1000.0);
     else
-      change_start(child, draws);
+      mutate_placement(child, draws);
   }
+}
+
+void JointSearch::mutate_placement(JointCandidate& child, Draws& draws) {
+  if (pools_) return pools_->operators.mutate(child.pool, draws);
+  const double kind = draws.uniform();
+  if (kind < 0.45 && parts_.eviction)
+    bias_buffers(child, draws);
+  else if (kind < 0.7 && parts_.eviction)
+    child.policy.stall_weight = std::clamp(child.policy.stall_weight * std::exp(bell(draws)), 0.1, 1000.0);
+  else
+    change_start(child, draws);
 }
 
 void JointSearch::mutate_order(JointCandidate& child, Draws& draws) {

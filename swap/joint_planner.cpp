@@ -44,13 +44,12 @@ Program JointPlanner::plan(const PlanRequest& request) const {
   const OpTable table(*request.graph);
   JointSearch search(table, request, options_);
   search.run();
-  JointEvaluator evaluator(table, request.device);
   JointCandidate best = search.best();
+  JointEvaluator& evaluator = search.evaluator();
   evaluator.evaluate(best);
-  program = finish_program(planner_name, request, evaluator.walker().instructions(), evaluator.flat(),
-                           evaluator.walker().residents());
+  program = finish_program(planner_name, request, evaluator.instructions(), evaluator.flat(), evaluator.residents());
   program.search = search.report();
-  adopt_faster_baseline(request, program);
+  if (request.parts.all()) adopt_faster_baseline(request, program);
   return program;
 }
 

@@ -48,8 +48,10 @@ class CopyStream {
 void JointEvaluator::price_waits(JointCandidate& candidate, double step) {
   constexpr std::int32_t iteration = 1;  // the first has nothing before it
   evaluate(candidate);
+  if (!std::isfinite(candidate.seconds)) return;
   simulator_.timeline(flat_, iteration + 2, timeline_);
   const double tolerance = candidate.seconds * 1e-9;
+  const InstructionList& list = instructions();
   const CopyStream in(flat_, timeline_, StreamKind::in, iteration);
   const CopyStream out(flat_, timeline_, StreamKind::out, iteration);
   pressure_.assign(table_->buffer_count(), 0);
@@ -65,7 +67,7 @@ void JointEvaluator::price_waits(JointCandidate& candidate, double step) {
       if (busy.empty()) return;
       const double share = wait / (busy.back().end - busy.front().start);
       for (const CopyStream::Copy& copy : busy)
-        pressure_[index(walker_.instructions().entries[index(copy.instruction)].target)] += share;
+        pressure_[index(list.entries[index(copy.instruction)].target)] += share;
     };
     const auto busy_in = in.busy_until(start, tolerance);
     press(busy_in);

@@ -1,5 +1,7 @@
 #include <swapadvisor/core/error.h>
+#include <swapadvisor/core/units.h>
 #include <swapadvisor/swap/affinity_order.h>
+#include <swapadvisor/swap/genetic_search.h>
 #include <swapadvisor/swap/joint_search.h>
 #include <swapadvisor/swap/starts.h>
 
@@ -14,21 +16,46 @@ namespace swapadvisor {
 // --- one candidate
 // ---------------------------------------------------------------------------------------------
 
+JointPools::JointPools(const PlanRequest& request)
+    : demand(*request.graph),
+      operators(demand, count_alive(*request.graph, demand), request.device.memory_bytes) {
+  const std::int64_t need = pool_bytes(demand, smallest_pool(demand));
+  if (need > request.device.memory_bytes)
+    fail("a size-class pool that holds every op {}", format_need(need, request.device.memory_bytes, "device memory"));
+}
+
+JointEvaluator::JointEvaluator(const OpTable& table, const PlanRequest& request, const JointPools* pools)
+    : table_(&table), walker_(table, request.device), waits_(table), simulator_(request.device) {
+  if (pools != nullptr)
+    pool_walker_.emplace(table, pools->demand, PoolWalkOptions{.clean_eviction = request.parts.clean_eviction});
+}
+
 double JointEvaluator::walk(const JointCandidate& candidate, std::span<const Resident> start) {
   WalkRequest request;
   request.order = runs_;
   request.start = start;
   request.policy = candidate.policy;
   request.bias = candidate.bias;
-  ++evaluations_;
+  if (!count_evaluation()) return std::numeric_limits<double>::infinity();
   try {
-    walker_.walk(request);
+    if (pool_walker_) {
+      pool_walker_->set_order(runs_);
+      pool_walker_->walk(candidate.pool, true);
+    } else {
+      walker_.walk(request);
+    }
   } catch (const Error&) {
     // In this order some op cannot work in place, and does not fit without.
     return std::numeric_limits<double>::infinity();
   }
-  waits_.infer(walker_.instructions(), flat_);
+  waits_.infer(instructions(), flat_);
   return simulator_.iteration_seconds(flat_);
+}
+
+bool JointEvaluator::count_evaluation() {
+  if (evaluations_ >= allowed_) return false;
+  ++evaluations_;
+  return true;
 }
 
 void JointEvaluator::make_runs(const JointCandidate& candidate) {
@@ -45,6 +72,7 @@ void JointEvaluator::evaluate(JointCandidate& candidate) {
 }
 
 void JointEvaluator::settle(JointCandidate& candidate, int passes, bool thorough) {
+  if (pool_walker_) return evaluate(candidate);  // both passes in one
   make_runs(candidate);
   candidate.seconds = std::numeric_limits<double>::infinity();
   try_starts(
@@ -58,8 +86,9 @@ void JointEvaluator::settle(JointCandidate& candidate, int passes, bool thorough
         return std::isfinite(seconds);
       },
       [&](const std::vector<Resident>& start) {
-        ++evaluations_;
+        if (!count_evaluation()) return false;
         walker_.walk({runs_, start, false, candidate.policy, candidate.bias});
+        return true;
       });
 }
 
@@ -69,13 +98,15 @@ void JointEvaluator::settle(JointCandidate& candidate, int passes, bool thorough
 JointSearch::JointSearch(const OpTable& table, const PlanRequest& request, const JointOptions& options)
     : table_(&table),
       request_(&request),
+      parts_(request.parts),
       options_(options),
+      pools_(request.parts.offsets ? nullptr : std::make_unique<JointPools>(request)),
       dependencies_(table.graph()),
       ideal_(total_seconds(table.graph())),
       budget_(request) {
   best_.seconds = std::numeric_limits<double>::infinity();
   for (int t = 0; t < std::max(1, request.threads); ++t)
-    evaluators_.push_back(std::make_unique<JointEvaluator>(table, request.device));
+    evaluators_.push_back(std::make_unique<JointEvaluator>(table, request, pools_.get()));
   const RecomputeChoice choice(table, given_order(table.graph()));
   for (std::size_t op = 0; op < table.op_count(); ++op)
     if (choice.eligible(static_cast<std::int32_t>(op))) toggles_.push_back(static_cast<std::int32_t>(op));
@@ -92,30 +123,41 @@ bool JointSearch::done() const {
 void JointSearch::run() {
   budget_ = SearchBudget(*request_);
   try_orders();
-  if (options_.recompute) sweep_prices();
-  if (getenv("DBG")) for (auto& c : chains_) fprintf(stderr, "%.2f chain %d stays %d\n", 100 * ideal_ / c.seconds, c.longest_chain, c.stays.empty() ? -1 : c.stays[0]);
+  if (parts_.recompute) sweep_prices();
   evolve();
   report_.seconds = budget_.seconds();
+  for (const auto& evaluator : evaluators_) evaluator->allow(std::numeric_limits<std::int64_t>::max());
 }
 
-// The first candidate of all is made whatever the budget; then a candidate begins only while there is budget
-// for it.
+// The first candidate of all is made whatever the clock says; then one begins only while there is time for it. Which are
+// within the budget in evaluations is clear only when all are made; the last of them is made once more with what is left.
 std::vector<JointCandidate> JointSearch::batch(std::size_t count, const Make& make) {
   std::vector<JointCandidate> made(count);
   if (done()) return made;
   const bool first = best_.order.empty();
-  std::int64_t before = 0, after = 0;
-  for (const auto& evaluator : evaluators_) before += evaluator->evaluations();
+  std::int64_t left = budget_.evaluations() - report_.evaluations;
+  std::vector<std::int64_t> evaluations(count, 0);
   make_in_parallel(evaluators_, count, [&](std::size_t i, JointEvaluator& evaluator) {
     const bool must = first && i == 0;
     if (!must && budget_.interrupted()) return false;
+    evaluator.allow(left);
     make(i, made[i], evaluator);
+    evaluations[i] = evaluator.evaluations();
     return true;
   });
-  for (const auto& evaluator : evaluators_) after += evaluator->evaluations();
-  report_.evaluations += after - before;
-  for (const JointCandidate& candidate : made)
-    if (!candidate.order.empty() && candidate.seconds < best_.seconds) best_ = candidate;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (made[i].order.empty()) continue;
+    if (left == 0) made[i] = {};
+    if (evaluations[i] > left) {
+      evaluators_.front()->allow(left);
+      make(i, made[i] = {}, *evaluators_.front());
+      evaluations[i] = left;
+    }
+    if (made[i].order.empty()) continue;
+    left -= evaluations[i];
+    if (made[i].seconds < best_.seconds) best_ = made[i];
+  }
+  report_.evaluations = budget_.evaluations() - left;
   note_progress();
   return made;
 }
@@ -140,6 +182,16 @@ void JointSearch::note_progress() {
   if (request_->progress) request_->progress({budget_.seconds(), report_.evaluations, best_.seconds, ideal_});
 }
 
+// What a first candidate is, besides its order and weight, by what may be decided.
+void JointSearch::settle_parts(JointCandidate& candidate, std::size_t i) const {
+  candidate.policy.clean_eviction = parts_.clean_eviction;
+  if (!parts_.eviction) candidate.policy.eviction = WalkPolicy::Eviction::distance;
+  if (!pools_) return;
+  Draws draws({request_->seed, static_cast<std::uint32_t>(i), 0xFFFFFFFE});
+  const double spread = i == 0 ? 1 : 2;
+  candidate.pool = pools_->operators.make(std::vector<bool>(pools_->demand.size_count(), true), spread, draws);
+}
+
 // Orders, each with a few weights of a stall.
 void JointSearch::try_orders() {
   constexpr std::array stall_weights{30.0, 3.0, 100.0};
@@ -151,13 +203,14 @@ void JointSearch::try_orders() {
                [&](std::size_t i, JointCandidate& candidate, JointEvaluator& evaluator) {
                  candidate.order = orders[from + i % (orders.size() - from)];
                  candidate.policy.stall_weight = stall_weights[i / (orders.size() - from)];
+                 settle_parts(candidate, i);
                  evaluator.settle(candidate, 4, true);
                }));
   };
   time_orders(0);
   if (best_.order.empty())
     Walker(*table_, request_->device).walk({orders.front(), {}});  // throws: an op does not fit
-  if (!options_.order || done()) return;
+  if (!parts_.order || done()) return;
   orders.push_back(depth_first_order(dependencies_));
   for (const AffinityWeights& w : weights) {
     if (done()) break;

@@ -8,6 +8,7 @@
 
 #include <swapadvisor/swap/genome.h>
 #include <swapadvisor/swap/planner.h>
+#include <swapadvisor/swap/pool_walk.h>
 #include <swapadvisor/swap/recompute.h>
 #include <swapadvisor/swap/search_budget.h>
 #include <swapadvisor/swap/simulate.h>
@@ -19,6 +20,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -33,23 +35,29 @@ struct JointCandidate {
   WalkPolicy policy;
   std::vector<Resident> start;  ///< on the device at iteration boundaries
   std::vector<float> bias;      ///< by buffer, of evictions; empty: 1
+  SizeClassPool pool;           ///< where placement is not exact
   double seconds = 0;
 };
 
-/// What may be left out of the search, to see what it is worth.
 struct JointOptions {
-  bool order = true;  ///< other orders than the given one
-  bool recompute = true;
-  bool eviction = true;        ///< weigh time and link load; else only the distance to the next use
   std::int32_t chains = 4;     ///< of the annealing, side by side
   std::int32_t proposals = 2;  ///< per chain and generation
+};
+
+/// The size-class pools of a search without exact placement.
+struct JointPools {
+  /// Throws `Error` when the limit of `request` is below the smallest pool.
+  explicit JointPools(const PlanRequest& request);
+
+  PoolDemand demand;
+  PoolOperators operators;
 };
 
 /// Walks and times candidates. One per thread.
 class JointEvaluator {
  public:
-  JointEvaluator(const OpTable& table, const DeviceSpec& device)
-      : table_(&table), walker_(table, device), waits_(table), simulator_(device) {}
+  /// `pools`: the candidates' pools place the buffers; null: exact placement.
+  JointEvaluator(const OpTable& table, const PlanRequest& request, const JointPools* pools);
 
   /// Fills in `seconds`, leaving `start` as it is.
   void evaluate(JointCandidate& candidate);
@@ -62,23 +70,35 @@ class JointEvaluator {
   /// which a stream of copies is busy until a run can start, `step` times the share of the stretch that the wait is.
   void price_waits(JointCandidate& candidate, double step);
 
-  const Walker& walker() const { return walker_; }
+  /// Of the last closed walk, until the next.
+  const InstructionList& instructions() {
+    return pool_walker_ ? pool_walker_->instructions() : walker_.instructions();
+  }
+  std::span<const Resident> residents() { return pool_walker_ ? pool_walker_->residents() : walker_.residents(); }
   const FlatProgram& flat() const { return flat_; }
+
+  /// Counts evaluations anew; no more than `most` are made: what would be evaluated then takes forever.
+  void allow(std::int64_t most) {
+    evaluations_ = 0;
+    allowed_ = most;
+  }
   std::int64_t evaluations() const { return evaluations_; }
 
  private:
   void make_runs(const JointCandidate& candidate);
   double walk(const JointCandidate& candidate, std::span<const Resident> start);
+  bool count_evaluation();  // false: no more are allowed
 
   const OpTable* table_;
   Walker walker_;
+  std::optional<PoolWalker> pool_walker_;
   WaitInference waits_;
   Simulator simulator_;
   FlatProgram flat_;
   Timeline timeline_;
   std::vector<double> pressure_;  // by buffer
   std::vector<std::int32_t> runs_;
-  std::int64_t evaluations_ = 0;
+  std::int64_t evaluations_ = 0, allowed_ = std::numeric_limits<std::int64_t>::max();
 };
 
 /// One search. The answer does not depend on the thread count: candidates are made and timed in batches, each
@@ -93,6 +113,8 @@ class JointSearch {
   void run();
 
   const JointCandidate& best() const { return best_; }
+  /// For the best candidate; ready to evaluate it.
+  JointEvaluator& evaluator() { return *evaluators_.front(); }
   const SearchReport& report() const { return report_; }
 
  private:
@@ -102,9 +124,11 @@ class JointSearch {
   using Make = std::function<void(std::size_t i, JointCandidate&, JointEvaluator&)>;
 
   void try_orders();
+  void settle_parts(JointCandidate& candidate, std::size_t i) const;
   void sweep_prices();
   void evolve();
-  /// Makes and times `count` candidates in parallel. Those that no budget was left for have no order.
+  /// Makes and times `count` candidates in parallel, yet as if one by one until the budget in evaluations is spent:
+  /// `make` is a function of i, and those that no budget was left for have no order.
   std::vector<JointCandidate> batch(std::size_t count, const Make& make);
   /// Keeps the best as starting points of the chains.
   void keep(std::vector<JointCandidate> candidates);
@@ -122,10 +146,13 @@ class JointSearch {
   void change_prices(JointCandidate& child, Draws& draws, JointEvaluator& evaluator);
   void bias_buffers(JointCandidate& child, Draws& draws);
   void change_start(JointCandidate& child, Draws& draws);
+  void mutate_placement(JointCandidate& child, Draws& draws);
 
   const OpTable* table_;
   const PlanRequest* request_;
+  JointParts parts_;
   JointOptions options_;
+  std::unique_ptr<JointPools> pools_;
   Dependencies dependencies_;
   double ideal_;
   std::vector<std::int32_t> toggles_;  // ops that may run again

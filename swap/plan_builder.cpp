@@ -55,7 +55,10 @@ void walk_passes(WalkEvaluator& evaluator, std::span<const std::int32_t> order, 
         evaluator.evaluate({order, start, true, policy});
         return true;
       },
-      [&](const std::vector<Resident>& start) { walker.walk({order, start, false, policy}); });
+      [&](const std::vector<Resident>& start) {
+        walker.walk({order, start, false, policy});
+        return true;
+      });
 }
 
 }  // namespace swapadvisor

@@ -21,6 +21,17 @@ struct PlanProgress {
   double ideal_seconds = 0;
 };
 
+/// What planner `joint` decides together. Leaving one out shows what it is worth; other planners ignore it.
+struct JointParts {
+  bool order = true;           ///< other orders than the given one
+  bool offsets = true;         ///< exact addresses; else `swapadvisor`'s size-class pool, with Belady's choice in a class
+  bool eviction = true;        ///< weigh bytes, time and the link's load; else only the distance to the next use
+  bool clean_eviction = true;  ///< evict without a swap-out what the host store holds already
+  bool recompute = true;
+
+  bool all() const { return order && offsets && eviction && clean_eviction && recompute; }
+};
+
 /// What a planner plans. The graph must have passed `check` and outlive the call.
 struct PlanRequest {
   const PlanGraph* graph = nullptr;
@@ -30,6 +41,7 @@ struct PlanRequest {
   double search_seconds = 0;            ///< a search's budget by the clock; 0: none
   std::int64_t search_evaluations = 0;  ///< a search's exact budget; 0: none
   int threads = 1;                      ///< changes no answer
+  JointParts parts;
   std::stop_token stop;
   std::function<void(const PlanProgress&)> progress;
 };

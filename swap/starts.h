@@ -12,7 +12,8 @@ namespace swapadvisor {
 /// Staying through the boundary takes two passes at least: what the first, starting with nothing resident,
 /// ends with is the start of the second. Calls `closed(start)`, a closed walk of `walker` that returns
 /// whether it makes sense to go on, for nothing at all, for that set, and for what of it needed no moving,
-/// `passes` times at most; `thorough`: as long again for where the walks of `open(start)`, not closed, end.
+/// `passes` times at most; `thorough`: as long again for where the walks of `open(start)`, not closed, end, which
+/// returns false, too, when no walk was made.
 template <class Closed, class Open>
 void try_starts(const Walker& walker, int passes, bool thorough, const Closed& closed, const Open& open) {
   const auto same = [](std::span<const Resident> a, std::span<const Resident> b) {
@@ -38,7 +39,7 @@ void try_starts(const Walker& walker, int passes, bool thorough, const Closed& c
   // Or follow where the walk itself ends, hoping that it settles.
   start = first;
   for (int pass = 0; pass < passes && !start.empty(); ++pass) {
-    open(start);
+    if (!open(start)) break;
     next.assign(walker.residents_at_last_op().begin(), walker.residents_at_last_op().end());
     if (same(start, next)) break;
     start = next;

@@ -134,8 +134,9 @@ inline void Walker::touch_segment(std::int32_t buffer, std::int32_t next, double
   const std::int64_t bytes = table_->bytes(buffer);
   segment.since = s.last_access;
   segment.since_seconds = since_seconds;
-  segment.dirty_seconds = s.dirty ? end_of(s.last_write) : -1;
-  double evict = copy_seconds(bytes, h2d_) + (s.dirty ? copy_seconds(bytes, d2h_) : 0);
+  const bool copied = s.dirty || copied_when_clean(buffer);
+  segment.dirty_seconds = copied ? end_of(s.dirty ? s.last_write : s.last_access) : -1;
+  double evict = copy_seconds(bytes, h2d_) + (copied ? copy_seconds(bytes, d2h_) : 0);
   if (!bias_.empty()) evict *= static_cast<double>(bias_[static_cast<std::size_t>(buffer)]);
   arena_.set_eviction(index, evict, ideal_start_[static_cast<std::size_t>(next)]);
 }
@@ -168,14 +169,19 @@ void Walker::swap_in(std::int32_t buffer, const Room& room, std::int32_t step) {
   arena_[place(buffer, room)].since = in_step_;
 }
 
+bool Walker::copied_when_clean(std::int32_t buffer) const {
+  const BufferKind kind = table_->kind(buffer);
+  return !policy_.clean_eviction && (is_persistent(kind) || kind == BufferKind::temporary);
+}
+
 // The range is free after the last use; the swap-out, if it needs one, starts already after the last write.
 void Walker::evict(std::size_t segment, std::int32_t step) {
   const std::int32_t buffer = arena_[segment].buffer;
   const State& s = state(buffer);
   std::int32_t since = std::max(s.last_access, arena_[segment].since);
   double free_seconds = end_of(s.last_access);
-  if (s.dirty) {
-    swap_out(buffer, policy_.on_demand ? step - 1 : s.last_write);
+  if (s.dirty || copied_when_clean(buffer)) {
+    swap_out(buffer, policy_.on_demand ? step - 1 : s.dirty ? s.last_write : s.last_access);
     free_seconds = std::max(free_seconds, s.swapped_out_seconds);
   }
   if (policy_.on_demand) since = step - 1;

@@ -20,12 +20,16 @@
 namespace swapadvisor {
 
 struct WalkPolicy {
-  enum class Eviction : std::uint8_t { belady, lru };
+  /// belady: weighs distance to the next use, bytes to copy and the wait; distance: nothing but the first; lru: what was
+  /// used last the longest ago.
+  enum class Eviction : std::uint8_t { belady, distance, lru };
 
   Eviction eviction = Eviction::belady;
   /// Copies are listed at the op that asks for them and wait for the op before it: no prefetch, no early
   /// swap-out.
   bool on_demand = false;
+  /// What the host store holds already needs no swap-out; else only inputs and outputs go without.
+  bool clean_eviction = true;
   /// What a second of estimated stall weighs against a second of link time spent on evicting what is needed
   /// again within one iteration.
   double stall_weight = 30;
@@ -135,6 +139,7 @@ class Walker {
   void swap_in(std::int32_t buffer, const Room& room, std::int32_t step);
   void swap_out(std::int32_t buffer, std::int32_t step);
   void evict(std::size_t segment, std::int32_t step);
+  bool copied_when_clean(std::int32_t buffer) const;
   void free_segment(std::size_t segment, std::int32_t since, double since_seconds);
   bool find_room(std::int64_t bytes, std::int32_t step, bool copy_in, Room& room);
   Room clear_range(std::int64_t offset, std::int64_t bytes, std::int32_t step, std::size_t guess = 0);

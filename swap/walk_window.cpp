@@ -69,6 +69,7 @@ ArenaWindow Walker::cheapest_window(std::int64_t bytes, std::int32_t step, bool 
   price_segments(now, iteration);
   const double* const costs = window_costs_.data();
   const auto wanted = static_cast<double>(bytes);
+  const double stall_weight = policy_.eviction == WalkPolicy::Eviction::distance ? 0 : policy_.stall_weight;
   std::size_t first = 0, last = 0;
   double size = 0, cost = 0;
   while (first < count) {
@@ -86,9 +87,9 @@ ArenaWindow Walker::cheapest_window(std::int64_t bytes, std::int32_t step, bool 
       // Of windows as good as each other, the one that wastes the least room.
       ArenaWindow window{first, last, static_cast<std::int64_t>(size),
                          std::max(cost, 0.0) + waste_cost * (size - wanted)};
-      const double enough = no_wait + (best.cost - window.cost) / policy_.stall_weight;
-      if (window.cost < best.cost)
-        window.cost += policy_.stall_weight * std::max(0.0, free_seconds(window, enough) - no_wait);
+      const double enough = no_wait + (best.cost - window.cost) / stall_weight;
+      if (window.cost < best.cost && stall_weight > 0)
+        window.cost += stall_weight * std::max(0.0, free_seconds(window, enough) - no_wait);
       if (window.cost < best.cost) best = window;
     }
     cost -= costs[first];
@@ -106,6 +107,9 @@ void Walker::price_segments(double now, double iteration) {
   const double* const next = arena_.next_uses().data();
   double* const costs = window_costs_.data();
   for (std::size_t k = 0; k < count; ++k) costs[k] = evict[k] * iteration / (next[k] - now);
+  if (policy_.eviction != WalkPolicy::Eviction::distance) return;
+  for (std::size_t k = 0; k < count; ++k)
+    if (evict[k] > 0 && evict[k] < pinned_cost) costs[k] = iteration / (next[k] - now);
 }
 
 // The window whose most recently used buffer was used the longest ago; then the one with the least waste.

@@ -68,6 +68,11 @@ TEST_F(PlanCacheTest, EveryFieldOfTheRequestCounts) {
       {"latency", [](PlanGraph&, PlanRequest& r) { r.device.copy_latency_seconds = 1e-6; }},
       {"slowdown", [](PlanGraph&, PlanRequest& r) { r.device.compute_slowdown_while_copying = 1.1; }},
       {"seed", [](PlanGraph&, PlanRequest& r) { r.seed = 2; }},
+      {"without order", [](PlanGraph&, PlanRequest& r) { r.parts.order = false; }},
+      {"without offsets", [](PlanGraph&, PlanRequest& r) { r.parts.offsets = false; }},
+      {"without eviction", [](PlanGraph&, PlanRequest& r) { r.parts.eviction = false; }},
+      {"without clean eviction", [](PlanGraph&, PlanRequest& r) { r.parts.clean_eviction = false; }},
+      {"without recompute", [](PlanGraph&, PlanRequest& r) { r.parts.recompute = false; }},
       {"evaluations", [](PlanGraph&, PlanRequest& r) { r.search_evaluations += 1; }},
       {"seconds", [](PlanGraph&, PlanRequest& r) { r.search_seconds = 1000; }},
   };

@@ -31,12 +31,13 @@ PlanGraph chain() {
   return graph;
 }
 
-std::vector<std::uint8_t> choose(const PlanGraph& graph, double seconds_per_byte) {
+std::vector<std::uint8_t> choose(const PlanGraph& graph, double seconds_per_byte,
+                                 std::int32_t longest_chain = RecomputeChoice::any_length) {
   const OpTable table(graph);
   RecomputeChoice choice(table, given_order(graph));
-  const std::vector<double> prices{std::log(seconds_per_byte), std::log(seconds_per_byte)};
+  const std::vector<double> prices(graph.buffers.size(), seconds_per_byte);
   std::vector<std::uint8_t> again;
-  choice.choose(prices, again);
+  choice.choose(prices, longest_chain, again);
   return again;
 }
 
@@ -61,6 +62,40 @@ TEST(Recompute, WhatIsMadeAgainNeedsItsInputs) {
   graph.buffers[3].bytes = 5120;
   EXPECT_EQ(choose(graph, 2.5 / 2560), (std::vector<std::uint8_t>{0, 1, 1, 0, 0, 0}));
   EXPECT_EQ(choose(graph, 0.75 / 2560), (std::vector<std::uint8_t>{0, 0, 0, 0, 0, 0}));
+}
+
+// Values in between are kept.
+TEST(Recompute, ChainsAreNoLongerThanAllowed) {
+  EXPECT_EQ(choose(chain(), 20.0 / 2560, 3), (std::vector<std::uint8_t>{1, 1, 1, 0, 0, 0}));
+  EXPECT_EQ(choose(chain(), 20.0 / 2560, 2), (std::vector<std::uint8_t>{1, 1, 0, 0, 0, 0}));
+  EXPECT_EQ(choose(chain(), 20.0 / 2560, 1), (std::vector<std::uint8_t>{1, 0, 1, 0, 0, 0}));
+}
+
+TEST(Recompute, PricesFollowALineFromTheFirstOpToTheTurn) {
+  const PlanGraph graph = chain();
+  const OpTable table(graph);
+  const RecomputeChoice choice(table, given_order(graph));
+  std::vector<double> prices;
+  choice.price_line(std::vector<double>{0, 3}, prices);  // the turn is 3, the writers are ops 0, 1, 2
+  ASSERT_EQ(prices.size(), graph.buffers.size());
+  EXPECT_DOUBLE_EQ(prices[1], 1);
+  EXPECT_DOUBLE_EQ(prices[2], std::exp(1));
+  EXPECT_DOUBLE_EQ(prices[3], std::exp(2));
+}
+
+// Op 3 reads c, op 4 b, op 5 a.
+TEST(Recompute, ValuesAreDroppedAndMadeOnceMoreWhenTheNextReaderIsFar) {
+  const PlanGraph graph = chain();
+  const OpTable table(graph);
+  Ops runs;
+  const std::vector<std::uint8_t> again{1, 1, 1, 0, 0, 0};
+  const auto with_stays = [&](std::int32_t steps) {
+    run_sequence(table, given_order(graph), 3, again, runs, std::vector<std::int32_t>(6, steps));
+    return runs;
+  };
+  EXPECT_EQ(with_stays(0), (Ops{0, 1, 2, 0, 1, 2, 3, 0, 1, 4, 0, 5}));
+  EXPECT_EQ(with_stays(1), (Ops{0, 1, 2, 0, 1, 2, 3, 4, 0, 5}));  // a: read at steps 3 and 5
+  EXPECT_EQ(with_stays(2), (Ops{0, 1, 2, 0, 1, 2, 3, 4, 5}));
 }
 
 TEST(Recompute, EachRunsAgainRightBeforeItsFirstReader) {
@@ -99,8 +134,11 @@ TEST(Recompute, RandomSequencesReadTheSameValues) {
     std::vector<std::uint8_t> again(graph.ops.size());
     for (std::size_t op = 0; op < again.size(); ++op)
       again[op] = choice.eligible(static_cast<std::int32_t>(op)) && (seed + op) % 3 != 0 ? 1 : 0;
+    std::vector<std::int32_t> stays(graph.ops.size());
+    for (std::size_t op = 0; op < stays.size(); ++op)
+      stays[op] = op % 4 == 0 ? stays_for_good : static_cast<std::int32_t>((seed + op) % 4);
     Ops runs;
-    run_sequence(table, order, choice.turn(), again, runs);
+    run_sequence(table, order, choice.turn(), again, runs, stays);
     std::vector<std::int32_t> writer(graph.buffers.size(), -1);
     std::vector<Ops> read(graph.ops.size());
     std::vector<bool> has_run(graph.ops.size(), false);

@@ -20,6 +20,7 @@ struct PlanCommand {
   std::string out, trace, graph_out, report;
   std::uint64_t seed = 1;
   int threads = 1;
+  JointParts parts;
 };
 
 void print_prediction(const Program& program, std::int64_t needed) {
@@ -55,6 +56,7 @@ void run_plan(const PlanCommand& c) {
   InterruptStop interrupt;
   request.seed = c.seed;
   request.threads = c.threads;
+  request.parts = c.parts;
   request.stop = interrupt.token();
   check_writable({c.out, c.trace, c.report});
   std::optional<ProgressReporter> reporter(std::in_place, progress_mode(c.output.quiet));
@@ -127,6 +129,7 @@ void add_plan_command(CLI::App& app) {
   auto c = std::make_shared<PlanCommand>();
   c->source.add_to(*command);
   c->plan.add_to(*command);
+  add_parts_option(*command, c->parts);
   c->output.add_to(*command);
   command->add_option("--threads", c->threads, "Search threads; they change no answer")
       ->check(CLI::Range(1, 1024));

@@ -131,6 +131,9 @@ std::string PlanCache::path_of(const PlannerInfo& planner, const PlanRequest& re
   key += fmt::format("seconds {:a} evaluations {}\n", request.search_seconds, request.search_evaluations);
   // With the clock as the budget, more threads find more.
   if (request.search_seconds > 0) key += fmt::format("threads {}\n", request.threads);
+  const JointParts& parts = request.parts;
+  key += fmt::format("parts {:d}{:d}{:d}{:d}{:d}\n", parts.order, parts.offsets, parts.eviction, parts.clean_eviction,
+                     parts.recompute);
   key += fmt::format("match {} context {} {}\n", exact ? "exact" : "similar", context.size(), context);
   key += device_to_json(exact ? request.device : without_speeds(request.device));
   key += graph_to_json(exact ? *request.graph : without_seconds(*request.graph));

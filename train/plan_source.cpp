@@ -3,7 +3,10 @@
 #include <swapadvisor/swap/plan_file.h>
 #include <swapadvisor/train/plan_source.h>
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
+#include <string>
 #include <utility>
 
 namespace swapadvisor {
@@ -54,6 +57,31 @@ PlanGraph PlanSource::graph_of_model() const {
         "--graph",
         device);
   return lower(graph, model_ops(graph, *compute));
+}
+
+void add_parts_option(CLI::App& command, JointParts& parts) {
+  struct Part {
+    std::string name;
+    bool JointParts::*member;
+  };
+  const std::array<Part, 5> all{{{"order", &JointParts::order},
+                                        {"offsets", &JointParts::offsets},
+                                        {"eviction", &JointParts::eviction},
+                                        {"clean-eviction", &JointParts::clean_eviction},
+                                        {"recompute", &JointParts::recompute}}};
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--without",
+          [&parts, all](const std::vector<std::string>& names) {
+            for (const Part& part : all)
+              if (std::find(names.begin(), names.end(), part.name) != names.end()) parts.*part.member = false;
+          },
+          "What planner joint must not decide, to see what it is worth; separated by commas: the order of the ops, exact "
+          "offsets (else the size-class pool of swapadvisor), weighed eviction (else by distance to the next use), clean "
+          "eviction (else all victims are copied), recompute")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"order", "offsets", "eviction", "clean-eviction", "recompute"}))
+      ->group("Memory and planning");
 }
 
 PlanRequest plan_request(const PlanGraph& graph, DeviceSpec device, const PlanCommandOptions& options,

@@ -26,4 +26,7 @@ struct PlanSource {
 PlanRequest plan_request(const PlanGraph& graph, DeviceSpec device, const PlanCommandOptions& options,
                          std::int64_t needed);
 
+/// `--without`: parts of `joint` to leave out.
+void add_parts_option(CLI::App& command, JointParts& parts);
+
 }  // namespace swapadvisor
