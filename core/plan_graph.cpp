@@ -10,23 +10,26 @@ namespace {
 
 constexpr std::int64_t largest_total = std::int64_t{1} << 60;
 
-void check_operands(const PlanGraph& graph, const PlanOp& op, std::size_t index, std::vector<bool>& written) {
+// `writer`: of each buffer, the last op that writes it, -1 before there is one.
+void check_operands(const PlanGraph& graph, std::size_t index, std::vector<std::int64_t>& writer) {
+  const PlanOp& op = graph.ops[index];
   const auto valid = [&](std::int32_t b) { return b >= 0 && static_cast<std::size_t>(b) < graph.buffers.size(); };
   for (std::int32_t b : op.inputs) {
-    if (!valid(b)) fail("op {} '{}' reads buffer {}, but there are {}", index, op.name, b, graph.buffers.size());
+    if (!valid(b))
+      fail("op {} '{}' reads buffer {}, but there are {} buffers", index, op.name, b, graph.buffers.size());
     const PlanBuffer& buffer = graph.buffers[static_cast<std::size_t>(b)];
     const bool needs_writer = buffer.kind == BufferKind::temporary || buffer.kind == BufferKind::output;
-    if (needs_writer && !written[static_cast<std::size_t>(b)])
+    if (needs_writer && writer[static_cast<std::size_t>(b)] < 0)
       fail("op {} '{}' reads buffer {} '{}' before any op writes it", index, op.name, b, buffer.name);
   }
-  for (std::size_t i = 0; i < op.outputs.size(); ++i) {
-    const std::int32_t b = op.outputs[i];
-    if (!valid(b)) fail("op {} '{}' writes buffer {}, but there are {}", index, op.name, b, graph.buffers.size());
-    if (std::count(op.outputs.begin(), op.outputs.end(), b) > 1)
-      fail("op {} '{}' writes buffer {} twice", index, op.name, b);
+  for (std::int32_t b : op.outputs) {
+    if (!valid(b))
+      fail("op {} '{}' writes buffer {}, but there are {} buffers", index, op.name, b, graph.buffers.size());
     const PlanBuffer& buffer = graph.buffers[static_cast<std::size_t>(b)];
     if (buffer.kind == BufferKind::input) fail("op {} '{}' writes input buffer '{}'", index, op.name, buffer.name);
-    written[static_cast<std::size_t>(b)] = true;
+    std::int64_t& last = writer[static_cast<std::size_t>(b)];
+    if (last == static_cast<std::int64_t>(index)) fail("op {} '{}' writes buffer {} twice", index, op.name, b);
+    last = static_cast<std::int64_t>(index);
   }
 }
 
@@ -41,17 +44,17 @@ void check(const PlanGraph& graph) {
     total += round_up(buffer.bytes, page_bytes);
     if (total > largest_total) fail("the buffers of graph '{}' exceed 2^60 bytes together", graph.name);
   }
-  std::vector<bool> written(graph.buffers.size(), false);
+  std::vector<std::int64_t> writer(graph.buffers.size(), -1);
   for (std::size_t i = 0; i < graph.ops.size(); ++i) {
     const PlanOp& op = graph.ops[i];
     if (!std::isfinite(op.seconds) || op.seconds < 0 || op.seconds > 1e9)
       fail("op {} '{}' takes {} seconds: expected 0 to 1e9", i, op.name, op.seconds);
     if (op.workspace_bytes < 0 || op.workspace_bytes > largest_total)
       fail("op {} '{}' has {} workspace bytes: expected 0 to 2^60", i, op.name, op.workspace_bytes);
-    check_operands(graph, op, i, written);
+    check_operands(graph, i, writer);
   }
   for (std::size_t b = 0; b < graph.buffers.size(); ++b)
-    if (graph.buffers[b].kind == BufferKind::output && !written[b])
+    if (graph.buffers[b].kind == BufferKind::output && writer[b] < 0)
       fail("output buffer {} '{}' is never written", b, graph.buffers[b].name);
 }
 

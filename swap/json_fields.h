@@ -5,15 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace swapadvisor {
-
-/// Parses JSON. Throws `Error` naming `source` on syntax errors, text that is not UTF-8, numbers that
-/// overflow and nesting beyond 64 levels, which is refused before any parser or destructor could recurse into
-/// it.
-nlohmann::json parse_json(std::string_view text, const std::string& source);
 
 /// The fields of one JSON object. Every getter throws `Error` that names the place and the field when the
 /// field is missing (unless there is a default), has another type or is out of range.
@@ -35,11 +29,13 @@ class JsonFields {
   std::uint64_t unsigned_integer(const char* name, std::uint64_t missing) const;
   /// An array; a missing one is empty unless `required`.
   const nlohmann::json& array(const char* name, bool required) const;
-  std::vector<std::int32_t> indices(const char* name, std::int64_t size, bool required) const;
+  /// Whole numbers from 0 to 2^31 - 1.
+  std::vector<std::int32_t> indices(const char* name, bool required) const;
   std::vector<std::int64_t> integers(const char* name, std::int64_t low, std::int64_t high) const;
-  const nlohmann::json& value(const char* name) const;
 
  private:
+  template <class Integer>
+  std::vector<Integer> elements(const char* name, std::int64_t low, std::int64_t high, bool required) const;
   const nlohmann::json* find(const char* name, bool required) const;
 
   const nlohmann::json* object_;

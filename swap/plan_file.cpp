@@ -2,11 +2,11 @@
 #include <swapadvisor/core/error.h>
 #include <swapadvisor/core/file.h>
 #include <swapadvisor/swap/device_spec.h>
-#include <swapadvisor/swap/json_fields.h>
+#include <swapadvisor/swap/json_stream.h>
 #include <swapadvisor/swap/plan_file.h>
 #include <swapadvisor/swap/program_check.h>
 
-#include <unordered_set>
+#include <unordered_map>
 
 namespace swapadvisor {
 namespace {
@@ -15,23 +15,30 @@ using nlohmann::json;
 
 constexpr std::int64_t largest_file = std::int64_t{512} << 20;
 constexpr std::int64_t largest_size = std::int64_t{1} << 60;
-constexpr std::int64_t largest_count = std::int64_t{1} << 30;
+constexpr std::int64_t largest_index = std::numeric_limits<std::int32_t>::max();
+constexpr std::size_t most_entries = std::size_t{1} << 22;  // buffers, ops
+constexpr std::size_t most_instructions = std::size_t{1} << 24;
 constexpr double largest_number = 1e300;
 constexpr double longest_seconds = 1e9;
 
 void check_format(const JsonFields& fields, const char* format) {
   const std::string found = fields.text("format");
   if (found != format) fail("{} has format '{}': expected '{}'", fields.where(), found, format);
-  const std::int64_t version = fields.integer("version", 0, largest_count);
+}
+
+void check_version(const JsonFields& fields, const char* format) {
+  const std::int64_t version = fields.integer("version", 0, largest_index);
   if (version != 1) fail("{} has version {} of {}: only version 1 is known", fields.where(), version, format);
 }
 
-// "plan.json: op 3 'conv1'"
-std::string entry(const std::string& source, const char* what, std::size_t index, const json& value) {
-  std::string where = fmt::format("{}: {} {}", source, what, index);
-  if (value.is_object() && value.contains("name") && value["name"].is_string())
-    where += fmt::format(" '{}'", value["name"].get_ref<const std::string&>());
-  return where;
+// A file with a format and a version, which writers put first: a wrong one is refused before its other fields
+// are misread.
+void expect_format(JsonSection& section, const char* format) {
+  section.names.insert(section.names.end(), {"format", "version"});
+  section.after_value = [&section, format] {
+    if (section.values.contains("format")) check_format(section.fields(), format);
+    if (section.values.contains("version")) check_version(section.fields(), format);
+  };
 }
 
 BufferKind parse_kind(const JsonFields& fields) {
@@ -44,42 +51,10 @@ BufferKind parse_kind(const JsonFields& fields) {
   fail("{} has kind '{}': expected parameter, state, input, output or temporary", fields.where(), kind);
 }
 
-void check_count(const json& array, const std::string& source, const char* what) {
-  if (array.size() > static_cast<std::size_t>(largest_count))
-    fail("{}: too many {}: {}", source, what, array.size());
-}
-
-void parse_buffers(const JsonFields& fields, const std::string& source, PlanGraph& graph) {
-  const json& buffers = fields.array("buffers", true);
-  check_count(buffers, source, "buffers");
-  std::unordered_set<std::string> names;
-  for (const json& value : buffers) {
-    const JsonFields buffer(value, entry(source, "buffer", graph.buffers.size(), value));
-    graph.buffers.push_back(
-        {buffer.text("name", ""), buffer.integer("bytes", 1, largest_size), parse_kind(buffer)});
-    const std::string& name = graph.buffers.back().name;
-    if (!name.empty() && !names.insert(name).second)
-      fail("{} has the name of an earlier buffer", buffer.where());
-  }
-}
-
-void parse_ops(const JsonFields& fields, const std::string& source, PlanGraph& graph) {
-  const json& ops = fields.array("ops", true);
-  check_count(ops, source, "ops");
-  const auto buffers = static_cast<std::int64_t>(graph.buffers.size());
-  for (const json& value : ops) {
-    const JsonFields fields_of_op(value, entry(source, "op", graph.ops.size(), value));
-    PlanOp op;
-    op.name = fields_of_op.text("name", "");
-    op.type = fields_of_op.text("type", "");
-    op.inputs = fields_of_op.indices("inputs", buffers, true);
-    op.outputs = fields_of_op.indices("outputs", buffers, true);
-    op.workspace_bytes = fields_of_op.integer("workspace_bytes", 0, largest_size, 0);
-    op.seconds = fields_of_op.number("seconds", 0, longest_seconds);
-    op.recomputable = fields_of_op.boolean("recomputable", false);
-    op.inplace = fields_of_op.boolean("inplace", false);
-    graph.ops.push_back(std::move(op));
-  }
+template <class Entry>
+void append(std::vector<Entry>& entries, Entry entry, std::size_t most, const JsonFields& fields) {
+  if (entries.size() == most) fail("{} is one too many: {} are accepted", fields.where(), most);
+  entries.push_back(std::move(entry));
 }
 
 // Runs a check whose messages do not know the file.
@@ -92,33 +67,115 @@ void check_in(const std::string& source, Check check_it) {
   }
 }
 
-PlanGraph parse_graph(const json& value, const std::string& source) {
-  const JsonFields fields(value, source);
-  check_format(fields, "swapadvisor.graph");
-  PlanGraph graph;
-  graph.name = fields.text("name", "");
-  parse_buffers(fields, source, graph);
-  parse_ops(fields, source, graph);
-  check_in(source, [&] { check(graph); });
-  return graph;
-}
+/// A graph object, in a file of its own or in a plan.
+class GraphReader {
+ public:
+  explicit GraphReader(std::string where) {
+    section_.where = std::move(where);
+    section_.names = {"name"};
+    section_.lists = {{"buffers", "buffer", [this](const JsonFields& fields) { take_buffer(fields); }},
+                      {"ops", "op", [this](const JsonFields& fields) { take_op(fields); }}};
+    expect_format(section_, format);
+  }
+  GraphReader(const GraphReader&) = delete;
+  GraphReader& operator=(const GraphReader&) = delete;
 
-DeviceSpec parse_device(const json& value, const std::string& source) {
-  const JsonFields fields(value, source);
-  check_format(fields, "swapadvisor.device");
-  DeviceSpec device;
-  device.name = fields.text("name", "");
-  device.memory_bytes = fields.integer("memory_bytes", 0, DeviceSpec::unbounded, DeviceSpec::unbounded);
-  device.host_bytes = fields.integer("host_bytes", 0, DeviceSpec::unbounded, DeviceSpec::unbounded);
-  device.h2d_bytes_per_second = fields.number("h2d_bytes_per_second", 0, largest_number);
-  device.d2h_bytes_per_second = fields.number("d2h_bytes_per_second", 0, largest_number);
-  device.duplex_bytes_per_second = fields.number("duplex_bytes_per_second", 0, 2 * largest_number,
-                                                 device.h2d_bytes_per_second + device.d2h_bytes_per_second);
-  device.copy_latency_seconds = fields.number("copy_latency_seconds", 0, longest_seconds, 0);
-  device.compute_slowdown_while_copying = fields.number("compute_slowdown_while_copying", 1, 1e6, 1);
-  check_in(source, [&] { check(device); });
-  return device;
-}
+  JsonSection& section() { return section_; }
+
+  // Once the section was read.
+  PlanGraph take() {
+    const JsonFields fields = section_.fields();
+    check_format(fields, format);
+    check_version(fields, format);
+    for (const char* list : {"buffers", "ops"}) fields.array(list, true);
+    graph_.name = fields.text("name", "");
+    check_names();
+    check_in(section_.where, [&] { check(graph_); });
+    return std::move(graph_);
+  }
+
+ private:
+  static constexpr const char* format = "swapadvisor.graph";
+
+  void take_buffer(const JsonFields& fields) {
+    PlanBuffer buffer{fields.text("name", ""), fields.integer("bytes", 1, largest_size), parse_kind(fields)};
+    append(graph_.buffers, std::move(buffer), most_entries, fields);
+  }
+
+  void take_op(const JsonFields& fields) {
+    PlanOp op;
+    op.name = fields.text("name", "");
+    op.type = fields.text("type", "");
+    op.inputs = fields.indices("inputs", true);
+    op.outputs = fields.indices("outputs", true);
+    op.workspace_bytes = fields.integer("workspace_bytes", 0, largest_size, 0);
+    op.seconds = fields.number("seconds", 0, longest_seconds);
+    op.recomputable = fields.boolean("recomputable", false);
+    op.inplace = fields.boolean("inplace", false);
+    append(graph_.ops, std::move(op), most_entries, fields);
+  }
+
+  // Weights, gradients and feeds are found by the names of their buffers; those of ops are only shown.
+  void check_names() const {
+    std::unordered_map<std::string_view, std::size_t> first;
+    first.reserve(graph_.buffers.size());
+    for (std::size_t b = 0; b < graph_.buffers.size(); ++b) {
+      const std::string& name = graph_.buffers[b].name;
+      if (name.empty()) continue;
+      const auto [earlier, is_new] = first.emplace(name, b);
+      if (!is_new)
+        fail("{}: buffer {} has the name of buffer {}, '{}'", section_.where, b, earlier->second, name);
+    }
+  }
+
+  JsonSection section_;
+  PlanGraph graph_;
+};
+
+/// A device object, in a file of its own or in a plan.
+class DeviceReader {
+ public:
+  explicit DeviceReader(std::string where) {
+    section_.where = std::move(where);
+    section_.names = {"name",
+                      "memory_bytes",
+                      "host_bytes",
+                      "h2d_bytes_per_second",
+                      "d2h_bytes_per_second",
+                      "duplex_bytes_per_second",
+                      "copy_latency_seconds",
+                      "compute_slowdown_while_copying"};
+    expect_format(section_, format);
+  }
+  DeviceReader(const DeviceReader&) = delete;
+  DeviceReader& operator=(const DeviceReader&) = delete;
+
+  JsonSection& section() { return section_; }
+
+  // Once the section was read.
+  DeviceSpec take() const {
+    const JsonFields fields = section_.fields();
+    check_format(fields, format);
+    check_version(fields, format);
+    DeviceSpec device;
+    device.name = fields.text("name", "");
+    device.memory_bytes = fields.integer("memory_bytes", 0, DeviceSpec::unbounded, DeviceSpec::unbounded);
+    device.host_bytes = fields.integer("host_bytes", 0, DeviceSpec::unbounded, DeviceSpec::unbounded);
+    device.h2d_bytes_per_second = fields.number("h2d_bytes_per_second", 0, largest_number);
+    device.d2h_bytes_per_second = fields.number("d2h_bytes_per_second", 0, largest_number);
+    device.duplex_bytes_per_second = fields.number("duplex_bytes_per_second", 0, 2 * largest_number,
+                                                   device.h2d_bytes_per_second + device.d2h_bytes_per_second);
+    device.copy_latency_seconds = fields.number("copy_latency_seconds", 0, longest_seconds, 0);
+    device.compute_slowdown_while_copying = fields.number("compute_slowdown_while_copying", 1, 1e6, 1);
+    check_in(section_.where, [&] { check(device); });
+    return device;
+  }
+
+ private:
+  static constexpr const char* format = "swapadvisor.device";
+
+  JsonSection section_;
+};
 
 InstructionKind parse_instruction_kind(const JsonFields& fields) {
   const std::string what = fields.text("do");
@@ -139,36 +196,24 @@ InstructionKind parse_instruction_kind(const JsonFields& fields) {
   return kind;
 }
 
-void parse_instructions(const JsonFields& fields, const std::string& source, Program& program) {
-  const json& instructions = fields.array("instructions", true);
-  check_count(instructions, source, "instructions");
-  const auto count = static_cast<std::int64_t>(instructions.size());
-  const auto buffers = static_cast<std::int64_t>(program.graph.buffers.size());
-  const auto ops = static_cast<std::int64_t>(program.graph.ops.size());
-  for (const json& value : instructions) {
-    const JsonFields part(value, fmt::format("{}: instruction {}", source, program.instructions.size()));
-    Instruction instruction;
-    instruction.kind = parse_instruction_kind(part);
-    if (instruction.kind == InstructionKind::run) {
-      instruction.target = static_cast<std::int32_t>(part.integer("op", 0, ops - 1));
-      instruction.offsets = part.integers("offsets", 0, largest_size);
-    } else {
-      instruction.target = static_cast<std::int32_t>(part.integer("buffer", 0, buffers - 1));
-      instruction.offsets = {part.integer("offset", 0, largest_size)};
-    }
-    instruction.wait = part.indices("wait", count, false);
-    instruction.wait_previous = part.indices("wait_previous", count, false);
-    program.instructions.push_back(std::move(instruction));
+Instruction parse_instruction(const JsonFields& fields) {
+  Instruction instruction;
+  instruction.kind = parse_instruction_kind(fields);
+  if (instruction.kind == InstructionKind::run) {
+    instruction.target = static_cast<std::int32_t>(fields.integer("op", 0, largest_index));
+    instruction.offsets = fields.integers("offsets", 0, largest_size);
+  } else {
+    instruction.target = static_cast<std::int32_t>(fields.integer("buffer", 0, largest_index));
+    instruction.offsets = {fields.integer("offset", 0, largest_size)};
   }
+  instruction.wait = fields.indices("wait", false);
+  instruction.wait_previous = fields.indices("wait_previous", false);
+  return instruction;
 }
 
-void parse_residents(const JsonFields& fields, const std::string& source, Program& program) {
-  const auto buffers = static_cast<std::int64_t>(program.graph.buffers.size());
-  for (const json& value : fields.array("resident", false)) {
-    const JsonFields part(value, fmt::format("{}: resident {}", source, program.resident.size()));
-    program.resident.push_back({static_cast<std::int32_t>(part.integer("buffer", 0, buffers - 1)),
-                                part.integer("offset", 0, largest_size), part.boolean("dirty", false)});
-  }
+Resident parse_resident(const JsonFields& fields) {
+  return {static_cast<std::int32_t>(fields.integer("buffer", 0, largest_index)),
+          fields.integer("offset", 0, largest_size), fields.boolean("dirty", false)};
 }
 
 Prediction parse_predicted(const json& value, const std::string& where) {
@@ -205,31 +250,52 @@ SearchReport parse_search(const json& value, const std::string& where) {
 }  // namespace
 
 PlanGraph graph_from_json(std::string_view text, const std::string& source) {
-  return parse_graph(parse_json(text, source), source);
+  GraphReader graph(source);
+  read_json(text, graph.section());
+  return graph.take();
 }
 
 DeviceSpec device_from_json(std::string_view text, const std::string& source) {
-  return parse_device(parse_json(text, source), source);
+  DeviceReader device(source);
+  read_json(text, device.section());
+  return device.take();
 }
 
 Program plan_from_json(std::string_view text, const std::string& source) {
-  const json value = parse_json(text, source);
-  const JsonFields fields(value, source);
-  check_format(fields, "swapadvisor.plan");
+  constexpr const char* format = "swapadvisor.plan";
   Program program;
+  GraphReader graph(source + ": graph");
+  DeviceReader device(source + ": device");
+  JsonSection plan;
+  plan.where = source;
+  plan.names = {"planner", "seed", "arena_bytes", "host_bytes", "predicted", "search"};
+  plan.sections = {{"graph", &graph.section()}, {"device", &device.section()}};
+  plan.lists = {{"resident", "resident",
+                 [&](const JsonFields& fields) {
+                   append(program.resident, parse_resident(fields), most_entries, fields);
+                 }},
+                {"instructions", "instruction", [&](const JsonFields& fields) {
+                   append(program.instructions, parse_instruction(fields), most_instructions, fields);
+                 }}};
+  expect_format(plan, format);
+  read_json(text, plan);
+
+  const JsonFields fields = plan.fields();
+  check_format(fields, format);
+  check_version(fields, format);
+  for (const char* part : {"graph", "device", "instructions"})
+    if (!fields.has(part)) fail("{} has no '{}'", source, part);
   program.planner = fields.text("planner", "");
   program.seed = fields.unsigned_integer("seed", 0);
-  program.graph = parse_graph(fields.value("graph"), source + ": graph");
-  program.device = parse_device(fields.value("device"), source + ": device");
+  program.graph = graph.take();
+  program.device = device.take();
   program.arena_bytes = fields.integer("arena_bytes", 0, largest_size);
-  parse_residents(fields, source, program);
-  parse_instructions(fields, source, program);
   check_in(source, [&] { check_indices(program); });
   program.host_bytes =
       fields.integer("host_bytes", 0, largest_size, host_bytes_needed(program.graph, program.instructions));
   if (fields.has("predicted"))
-    program.predicted = parse_predicted(fields.value("predicted"), source + ": predicted");
-  if (fields.has("search")) program.search = parse_search(fields.value("search"), source + ": search");
+    program.predicted = parse_predicted(plan.values["predicted"], source + ": predicted");
+  if (fields.has("search")) program.search = parse_search(plan.values["search"], source + ": search");
   return program;
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <tuple>
+#include <unordered_map>
+#include <unordered_set>
 
 namespace swapadvisor {
 namespace {
@@ -68,12 +70,16 @@ std::vector<Operand> operands_of(const Program& program, std::size_t index) {
 void check_updates_in_place(const Program& program, std::size_t index) {
   const Instruction& run = program.instructions[index];
   const PlanOp& op = program.graph.ops[static_cast<std::size_t>(run.target)];
+  std::unordered_map<std::int32_t, std::int64_t> written;  // buffer, offset
   for (std::size_t o = 0; o < op.outputs.size(); ++o)
-    for (std::size_t i = 0; i < op.inputs.size(); ++i)
-      if (op.inputs[i] == op.outputs[o] && run.offsets[i] != run.offsets[op.inputs.size() + o])
-        fail("{} updates '{}' in place, but reads it at offset {} and writes it at {}",
-             describe(program, index), program.graph.buffers[static_cast<std::size_t>(op.inputs[i])].name,
-             run.offsets[i], run.offsets[op.inputs.size() + o]);
+    written.emplace(op.outputs[o], run.offsets[op.inputs.size() + o]);
+  for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+    const auto output = written.find(op.inputs[i]);
+    if (output != written.end() && output->second != run.offsets[i])
+      fail("{} updates '{}' in place, but reads it at offset {} and writes it at {}",
+           describe(program, index), program.graph.buffers[static_cast<std::size_t>(op.inputs[i])].name,
+           run.offsets[i], output->second);
+  }
 }
 
 void check_operands(const Program& program, std::size_t index) {
@@ -139,11 +145,12 @@ void check_runs(const Program& program) {
     }
     const PlanOp& op = program.graph.ops[target];
     if (!op.recomputable) fail("{} runs an op again that is not recomputable", describe(program, i));
+    const std::unordered_set<std::int32_t> inputs(op.inputs.begin(), op.inputs.end());
     for (std::int32_t b : op.outputs) {
       const PlanBuffer& buffer = program.graph.buffers[static_cast<std::size_t>(b)];
       if (is_persistent(buffer.kind))
         fail("{} runs an op again that writes persistent buffer '{}'", describe(program, i), buffer.name);
-      if (std::find(op.inputs.begin(), op.inputs.end(), b) != op.inputs.end())
+      if (inputs.contains(b))
         fail("{} runs an op again that updates buffer '{}' in place", describe(program, i), buffer.name);
     }
   }
@@ -170,16 +177,17 @@ std::string describe(const Program& program, std::size_t index) {
 
 void check_indices(const Program& program) {
   const PlanGraph& graph = program.graph;
-  for (const Resident& resident : program.resident)
-    if (!in_range(resident.buffer, graph.buffers.size()))
-      fail("buffer {} is resident, but there are {}", resident.buffer, graph.buffers.size());
+  for (std::size_t r = 0; r < program.resident.size(); ++r)
+    if (!in_range(program.resident[r].buffer, graph.buffers.size()))
+      fail("resident {} is buffer {}, but there are {} buffers", r, program.resident[r].buffer,
+           graph.buffers.size());
   for (std::size_t i = 0; i < program.instructions.size(); ++i) {
     const Instruction& instruction = program.instructions[i];
     const bool run = instruction.kind == InstructionKind::run;
     const std::size_t targets = run ? graph.ops.size() : graph.buffers.size();
     if (!in_range(instruction.target, targets))
-      fail("instruction {} names {} {}, but there are {}", i, run ? "op" : "buffer", instruction.target,
-           targets);
+      fail("instruction {} names {} {}, but there are {} {}s", i, run ? "op" : "buffer", instruction.target,
+           targets, run ? "op" : "buffer");
     std::size_t offsets = 1;
     if (run) {
       const PlanOp& op = graph.ops[static_cast<std::size_t>(instruction.target)];

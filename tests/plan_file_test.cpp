@@ -88,9 +88,9 @@ TEST(PlanFile, RefusesBadGraphs) {
   bad([](json& g) { g["buffers"][1]["bytes"] = nullptr; }, "'bytes' is not a number");
   bad([](json& g) { g["buffers"][1].erase("bytes"); }, "buffer 1 'w' has no 'bytes'");
   bad([](json& g) { g["buffers"][1]["kind"] = "weight"; }, "buffer 1 'w' has kind 'weight'");
-  bad([](json& g) { g["buffers"][1]["name"] = "x"; }, "buffer 1 'x' has the name of an earlier buffer");
+  bad([](json& g) { g["buffers"][1]["name"] = "x"; }, "buffer 1 has the name of buffer 0, 'x'");
   bad([](json& g) { g["buffers"][1]["name"] = 7; }, "'name' is not a string");
-  bad([](json& g) { g["ops"][1]["inputs"] = {5}; }, "op 1 'g': element 0 of 'inputs' is 5");
+  bad([](json& g) { g["ops"][1]["inputs"] = {5}; }, "op 1 'g' reads buffer 5, but there are 5 buffers");
   bad([](json& g) { g["ops"][1]["inputs"] = {-1}; }, "element 0 of 'inputs' is -1");
   bad([](json& g) { g["ops"][1]["inputs"] = {4294967296}; }, "is 4294967296");
   bad([](json& g) { g["ops"][1].erase("outputs"); }, "op 1 'g' has no 'outputs'");
@@ -111,8 +111,9 @@ TEST(PlanFile, UnnamedBuffersMayRepeat) {
 }
 
 TEST(PlanFile, RefusesWhatIsNotJson) {
-  for (const std::string text : {"", "{", "nonsense", "{\"format\":\"\xff\xfe\"}", "[1e999]", "{\"a\":NaN}",
-                                 "{}{}", "\"", "\\\"[", "{\"format\":\"swapadvisor.graph\",}"}) {
+  for (const std::string text :
+       {"", "{", "nonsense", "{\"format\":\"\xff\xfe\"}", "{\"a\":[1e999]}", "{\"a\":NaN}", "{}{}", "\"",
+        "\\\"[", "{\"format\":\"swapadvisor.graph\",}"}) {
     const std::string error = error_of(graph_from_json, text);
     EXPECT_EQ(error.find("some.json: not valid JSON"), 0u) << text << ": " << error;
   }
@@ -122,19 +123,97 @@ TEST(PlanFile, RefusesWhatIsNotJson) {
   EXPECT_NE(error_of(graph_from_json, std::string("{\0}", 3)).find("not valid JSON"), std::string::npos);
 }
 
+TEST(PlanFile, SyntaxErrorsNameTheEntry) {
+  const std::string text = graph_text;
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string changed = text;
+    changed.replace(changed.find(from), from.size(), to);
+    return error_of(graph_from_json, changed);
+  };
+  EXPECT_EQ(with("0.0012", "NaN"),
+            fmt::format("some.json: op 0 'f': not valid JSON at byte {}: NaN is no number",
+                        text.find("0.0012") + 1));
+  EXPECT_NE(with("0.0012", "-Infinity").find("Infinity is no number"), std::string::npos);
+  EXPECT_NE(with("0.0012", "1e999").find("op 0 'f': not valid JSON: a number is out of range"),
+            std::string::npos);
+  EXPECT_EQ(with("\"sum\"", "\"\xc3\""),
+            fmt::format("some.json: op 1 'g': not valid JSON at byte {}: text that is not UTF-8",
+                        text.find("\"sum\"") + 3));
+  EXPECT_NE(with("100,", "100;").find("some.json: buffer 0 'x': not valid JSON at byte"), std::string::npos);
+}
+
+TEST(PlanFile, FieldsGivenTwiceAreRefused) {
+  const auto with = [&](const std::string& extra) {
+    return error_of(graph_from_json, std::string(graph_text).insert(1, extra));
+  };
+  EXPECT_EQ(with(R"("version":1,)"), "some.json has 'version' twice");
+  EXPECT_EQ(with(R"("ops":[],)"), "some.json has 'ops' twice");
+  EXPECT_EQ(with(R"("more":1,"more":2,)"), "");  // of fields that nobody reads
+  std::string text = graph_text;
+  text.insert(text.find("\"kind\""), "\"bytes\":7,");
+  EXPECT_EQ(error_of(graph_from_json, text), "some.json: buffer 0 'x' has 'bytes' twice");
+}
+
+// What comes first may name what comes later.
+TEST(PlanFile, FieldsMayComeInAnyOrder) {
+  const Program program = test::streamed_step();
+  const json plan = json::parse(plan_to_json(program));
+  nlohmann::ordered_json turned;
+  for (const char* field : {"instructions", "resident", "graph", "device", "search", "predicted",
+                            "host_bytes", "arena_bytes", "seed", "planner", "version", "format"})
+    turned[field] = plan[field];
+  EXPECT_EQ(plan_to_json(plan_from_json(turned.dump(), "plan.json")), plan_to_json(program));
+}
+
 TEST(PlanFile, DeepNestingIsRefused) {
-  for (const char* open : {"[", "{\"a\":"}) {
+  for (const char* open : {"{\"a\":", "{\"buffers\":[{\"name\":", "{\"name\":["}) {
     std::string text;
-    for (int i = 0; i < 1000000; ++i) text += open;
+    for (int i = 0; i < 100000; ++i) text += open;
     EXPECT_NE(error_of(graph_from_json, text).find("nested deeper than 64"), std::string::npos);
   }
+  EXPECT_EQ(error_of(graph_from_json, std::string(1000000, '[')), "some.json is not a JSON object");
   std::string hidden = R"({"format":"swapadvisor.graph","version":1,"x":"\"",)" + std::string("\"y\":");
   hidden += std::string(1000000, '[') + std::string(1000000, ']') + "}";
   EXPECT_NE(error_of(graph_from_json, hidden).find("nested deeper than 64"), std::string::npos);
-  // Brackets in strings are no nesting.
+  // Brackets in strings are no nesting, and those of unknown fields are closed again.
   json graph = json::parse(graph_text);
   graph["name"] = std::string(1000, '[') + "\"" + std::string(1000, '{');
+  for (int i = 0; i < 100; ++i) graph["unknown"].push_back(json::parse(R"({"a":[[1],{"b":{}}]})"));
   EXPECT_EQ(graph_from_json(graph.dump(), "g").name.size(), 2001u);
+}
+
+TEST(PlanFile, WhatWouldTakeMuchMemoryIsRefused) {
+  const std::string begin = R"({"format":"swapadvisor.graph","version":1,"x":)", long_text(2 << 20, '7');
+  for (const std::string& token : {long_text, "\"" + long_text + "\"", "[1,\"\\\"" + long_text + "\"]"})
+    EXPECT_NE(error_of(graph_from_json, begin + token + "}").find("is longer than 1048576 bytes"),
+              std::string::npos);
+  EXPECT_NE(error_of(graph_from_json, begin + "1,\"" + long_text + "\":2}").find("is longer than"),
+            std::string::npos);
+  std::string zeros = "0";
+  for (int i = 0; i < 1100000; ++i) zeros += ",0";
+  const std::string ops =
+      R"({"format":"swapadvisor.graph","version":1,"buffers":[],"ops":[{"name":"wide","inputs":[)";
+  EXPECT_EQ(error_of(graph_from_json, ops + zeros + "]}]}"),
+            "some.json: op 0 'wide' has more than 1048576 parts");
+  // Unknown fields may be of any size: they are not kept.
+  json graph = json::parse(graph_text);
+  std::string text = graph.dump();
+  text.insert(1, "\"unknown\":[" + zeros + "],");
+  EXPECT_EQ(graph_from_json(text, "g").ops.size(), 2u);
+}
+
+TEST(PlanFile, OneHugeOpIsCheckedQuickly) {
+  PlanGraph graph;
+  PlanOp op;
+  for (std::int32_t b = 0; b < 200000; ++b) {
+    graph.buffers.push_back({"", 1, BufferKind::parameter});
+    op.inputs.push_back(b);
+    op.outputs.push_back(b);
+  }
+  graph.ops = {op};
+  EXPECT_TRUE(same_structure(graph_from_json(graph_to_json(graph), "g"), graph));
+  graph.ops[0].outputs.back() = 5;
+  EXPECT_EQ(error_of(graph_from_json, graph_to_json(graph)), "some.json: op 0 '' writes buffer 5 twice");
 }
 
 TEST(PlanFile, GraphsSurviveARoundTrip) {
@@ -249,9 +328,10 @@ TEST(PlanFile, RefusesBadPlans) {
   bad([](json& p) { p["instructions"][0]["do"] = "free"; }, "instruction 0 has do 'free'");
   bad([](json& p) { p["instructions"][0]["stream"] = "out"; },
       "instruction 0 has stream 'out': a swap_in is on 'in'");
-  bad([](json& p) { p["instructions"][0]["buffer"] = 6; }, "instruction 0: 'buffer' is 6");
+  bad([](json& p) { p["instructions"][0]["buffer"] = 6; },
+      "instruction 0 names buffer 6, but there are 6 buffers");
   bad([](json& p) { p["instructions"][0].erase("offset"); }, "instruction 0 has no 'offset'");
-  bad([](json& p) { p["instructions"][1]["op"] = 5; }, "instruction 1: 'op' is 5");
+  bad([](json& p) { p["instructions"][1]["op"] = 5; }, "instruction 1 names op 5, but there are 5 ops");
   bad(
       [](json& p) {
         p["instructions"][1]["offsets"] = {0, 256};
@@ -259,10 +339,12 @@ TEST(PlanFile, RefusesBadPlans) {
       "instruction 1 (run of op 0 'forward') has 2 offsets");
   bad([](json& p) { p["instructions"][1]["offsets"][0] = -256; }, "element 0 of 'offsets' is -256");
   bad([](json& p) { p["instructions"][1]["wait"] = {1}; }, "waits for instruction 1, which is not earlier");
-  bad([](json& p) { p["instructions"][1]["wait"] = {100}; }, "element 0 of 'wait' is 100");
-  bad([](json& p) { p["instructions"][1]["wait_previous"] = {8}; }, "element 0 of 'wait_previous' is 8");
+  bad([](json& p) { p["instructions"][1]["wait"] = {100}; },
+      "waits for instruction 100, which is not earlier");
+  bad([](json& p) { p["instructions"][1]["wait_previous"] = {8}; },
+      "waits for instruction 8 of the previous iteration, but there are 8");
   bad([](json& p) { p["instructions"][1]["wait"] = 0; }, "'wait' is not an array");
-  bad([](json& p) { p["resident"][0]["buffer"] = 99; }, "resident 0: 'buffer' is 99");
+  bad([](json& p) { p["resident"][0]["buffer"] = 99; }, "resident 0 is buffer 99, but there are 6 buffers");
   bad([](json& p) { p["resident"][0]["dirty"] = "no"; }, "'dirty' is not true or false");
   bad([](json& p) { p["predicted"]["efficiency"] = "high"; }, "predicted: 'efficiency' is not a number");
   bad([](json& p) { p["search"]["history"] = {1}; }, "search: entry 0 of 'history' is not a pair");

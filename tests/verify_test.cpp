@@ -287,7 +287,7 @@ TEST(Verify, ResidentsMustBePersistentUniqueDisjointAndInPlace) {
   expect_error(
       program, [](Program& p) { p.resident[0].offset = 10; }, "not a multiple");
   expect_error(
-      program, [](Program& p) { p.resident[0].buffer = 6; }, "buffer 6 is resident, but there are 6");
+      program, [](Program& p) { p.resident[0].buffer = 6; }, "resident 0 is buffer 6, but there are 6 buffers");
   expect_error(
       program, [](Program& p) { p.resident[0].dirty = false; }, "resident and not dirty");
   expect_error(

@@ -24,8 +24,21 @@ void add_commands(CLI::App& app) {
   add_list_commands(app);
 }
 
+/// One line that a terminal can show, whatever names from a file are in the sentence.
+std::string printable(const std::string& sentence) {
+  constexpr std::size_t longest = 2000;
+  std::string line;
+  for (char c : sentence) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (line.size() >= longest && (byte & 0xc0) != 0x80) return line + "…";  // between two characters of UTF-8
+    if (byte < 0x20 || byte == 0x7f) line += fmt::format("\\x{:02x}", byte);
+    else line += c;
+  }
+  return line;
+}
+
 int complain(const std::string& sentence, int code) {
-  std::fprintf(stderr, "swapadvisor: %s\n", sentence.c_str());
+  std::fprintf(stderr, "swapadvisor: %s\n", printable(sentence).c_str());
   return code;
 }
 
