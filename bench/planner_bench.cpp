@@ -38,6 +38,13 @@ struct Candidate {
     start.assign(walker.residents_at_last_op().begin(), walker.residents_at_last_op().end());
   }
 
+  void evaluate() {
+    walker.forget_order();  // in a search every candidate has its own
+    walker.walk({order, start, true, {}});
+    waits.infer(walker.instructions(), flat);
+    benchmark::DoNotOptimize(simulator.iteration_seconds(flat));
+  }
+
   void report(benchmark::State& state) const {
     state.counters["ops"] = static_cast<double>(graph.ops.size());
     state.counters["instructions"] = static_cast<double>(walker.instructions().entries.size());
@@ -59,12 +66,7 @@ struct Candidate {
 
 void evaluate_candidate(benchmark::State& state) {
   Candidate candidate(state.range(0));
-  for (auto _ : state) {
-    candidate.walker.forget_order();  // in a search every candidate has its own
-    candidate.walker.walk({candidate.order, candidate.start, true, {}});
-    candidate.waits.infer(candidate.walker.instructions(), candidate.flat);
-    benchmark::DoNotOptimize(candidate.simulator.iteration_seconds(candidate.flat));
-  }
+  for (auto _ : state) candidate.evaluate();
   candidate.report(state);
 }
 
@@ -95,12 +97,7 @@ void simulation_only(benchmark::State& state) {
 /// The same by ops, to see how it grows.
 void evaluate_candidate_of_ops(benchmark::State& state) {
   Candidate candidate(state.range(0) / 29);
-  for (auto _ : state) {
-    candidate.walker.forget_order();
-    candidate.walker.walk({candidate.order, candidate.start, true, {}});
-    candidate.waits.infer(candidate.walker.instructions(), candidate.flat);
-    benchmark::DoNotOptimize(candidate.simulator.iteration_seconds(candidate.flat));
-  }
+  for (auto _ : state) candidate.evaluate();
   state.SetComplexityN(std::ssize(candidate.graph.ops));
   candidate.report(state);
 }

@@ -7,17 +7,25 @@
 
 namespace swapadvisor {
 
+namespace {
+
+constexpr double fastest_link = 1e18;  // bytes per second
+
+}  // namespace
+
 void check(const DeviceSpec& device) {
   if (device.memory_bytes < 0 || device.host_bytes < 0)
     fail("device '{}' has {} bytes of memory and {} of host memory: expected at least 0", device.name,
          device.memory_bytes, device.host_bytes);
-  const auto positive = [](double value) { return value > 0 && std::isfinite(value); };
-  if (!positive(device.h2d_bytes_per_second) || !positive(device.d2h_bytes_per_second))
-    fail("device '{}' has a link of {} and {} bytes per second: expected more than 0", device.name,
-         device.h2d_bytes_per_second, device.d2h_bytes_per_second);
-  if (!(device.duplex_bytes_per_second >= 0) || !std::isfinite(device.duplex_bytes_per_second))
-    fail("device '{}' has a duplex cap of {} bytes per second: expected at least 0 (0: none)", device.name,
-         device.duplex_bytes_per_second);
+  // Between bytes and seconds that both fit a plan, and far from what a double cannot hold.
+  const auto plausible = [](double speed) { return speed >= 1 && speed <= fastest_link; };
+  if (!plausible(device.h2d_bytes_per_second) || !plausible(device.d2h_bytes_per_second))
+    fail("device '{}' has a link of {} and {} bytes per second: expected 1 to {}", device.name,
+         device.h2d_bytes_per_second, device.d2h_bytes_per_second, fastest_link);
+  const double duplex = device.duplex_bytes_per_second;
+  if (duplex != 0 && !(duplex >= 1 && duplex <= 2 * fastest_link))
+    fail("device '{}' has a duplex cap of {} bytes per second: expected 1 to {}, or 0 for none", device.name,
+         duplex, 2 * fastest_link);
   if (!(device.copy_latency_seconds >= 0) || !std::isfinite(device.copy_latency_seconds))
     fail("device '{}' has a copy latency of {} seconds: expected at least 0", device.name,
          device.copy_latency_seconds);

@@ -8,8 +8,9 @@
 
 namespace swapadvisor {
 
-/// Throws `Error` unless memory sizes are not negative, bandwidths positive and finite, the latency finite
-/// and not negative and the slowdown finite and at least 1.
+/// Throws `Error` unless memory sizes are not negative, bandwidths from 1 to 1e18 bytes per second, the
+/// duplex cap 0 (none) or from 1 to 2e18, the latency finite and not negative and the slowdown finite and at
+/// least 1.
 void check(const DeviceSpec& device);
 
 /// The devices known by name. Memory is what a process can use of the card; the link is what pinned copies

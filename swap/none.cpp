@@ -141,8 +141,8 @@ PlannerInfo NonePlanner::info() const {
 Program NonePlanner::plan(const PlanRequest& request) const {
   const Layout layout = lay_out(*request.graph);
   if (layout.bytes > request.device.memory_bytes)
-    fail("planner none needs {} of device memory for graph '{}', limit {}", format_bytes(layout.bytes),
-         request.graph->name, format_bytes(request.device.memory_bytes));
+    fail("planner none: graph '{}' {}", request.graph->name,
+         format_need(layout.bytes, request.device.memory_bytes, "device memory"));
   return build(request, "none", layout);
 }
 

@@ -59,6 +59,16 @@ TEST(CommandLine, HelpEverywhere) {
   }
 }
 
+TEST(CommandLine, NamesInFilesDoNotBreakTheSentence) {
+  const TemporaryFolder folder;
+  const std::string name = "two\\nlines\\u001b[31m" + std::string(10000, 'x');
+  const std::string graph = folder.write(
+      "graph.json", R"({"format":"swapadvisor.graph","version":1,"ops":[],"buffers":[{"name":")" + name + R"("}]})");
+  const Result result = run({"plan", "--graph", graph});
+  expect_refusal(result, 1, "buffer 0 'two\\x0alines\\x1b[31mxxx");
+  EXPECT_LT(result.error.size(), 2100u);
+}
+
 TEST(CommandLine, BadUsageIsExitCode2) {
   expect_refusal(run({}), 2, "subcommand");
   expect_refusal(run({"frobnicate"}), 2, "unknown command 'frobnicate'");

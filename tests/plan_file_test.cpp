@@ -262,7 +262,11 @@ TEST(PlanFile, RefusesBadDevices) {
   };
   bad([](json& d) { d["memory_bytes"] = -1; }, "'memory_bytes' is -1");
   bad([](json& d) { d["host_bytes"] = 0.5; }, "'host_bytes' is 0.5");
-  bad([](json& d) { d["h2d_bytes_per_second"] = 0; }, "expected more than 0");
+  bad([](json& d) { d["h2d_bytes_per_second"] = 0; },
+      "a link of 0 and 12000000000 bytes per second: expected 1 to 1e+18");
+  bad([](json& d) { d["d2h_bytes_per_second"] = 5e-324; }, "expected 1 to 1e+18");
+  bad([](json& d) { d["h2d_bytes_per_second"] = 1e300; }, "expected 1 to 1e+18");
+  bad([](json& d) { d["duplex_bytes_per_second"] = 1e-300; }, "a duplex cap of 1e-300 bytes per second");
   bad([](json& d) { d["d2h_bytes_per_second"] = -2e9; }, "'d2h_bytes_per_second' is -2000000000");
   bad([](json& d) { d.erase("d2h_bytes_per_second"); }, "has no 'd2h_bytes_per_second'");
   bad([](json& d) { d["duplex_bytes_per_second"] = "fast"; }, "is not a number");

@@ -83,7 +83,7 @@ TEST(NonePlanner, KeepsEverythingAndWorksInPlace) {
   EXPECT_TRUE(program.resident[0].dirty);
   EXPECT_EQ(program.host_bytes, 4096 * 2 + 4096 + 4096 * 2);
   EXPECT_EQ(message("none", request_for(graph, device(need - 1))),
-            "planner none needs 3.25 KiB of device memory for graph 'small', limit 3.25 KiB");
+            "planner none: graph 'small' needs 3.25 KiB (3328 bytes) of device memory, limit 3327 bytes");
 }
 
 TEST(Planners, WhatFitsIsNotSwapped) {
