@@ -167,6 +167,7 @@ TEST_F(SafetensorsTest, RefusesHeadersThatAreNoJsonObjectOfTensors) {
   EXPECT_THAT(error_of("\xef\xbb\xbf{}"), HasSubstr("does not start with '{'"));
   EXPECT_THAT(error_of(R"({"t":)"), HasSubstr("not valid JSON"));
   EXPECT_THAT(error_of("{} {}"), HasSubstr("not valid JSON"));
+  EXPECT_THAT(error_of(R"({"t":1e999})"), HasSubstr("has a number that is out of range"));
   EXPECT_THAT(error_of("{\"\xff\":1}"), HasSubstr("not valid JSON"));
   EXPECT_THAT(error_of(R"({"t":1})"), HasSubstr("tensor 't' is not described by an object"));
   EXPECT_THAT(error_of(R"({"__metadata__":[]})"), HasSubstr("metadata is not an object"));

@@ -47,6 +47,8 @@ Json parse_header(const std::string& path, const std::string& text) {
     return Json::parse(text, check);
   } catch (const Json::parse_error& e) {
     fail("'{}': the safetensors header is not valid JSON at byte {}", path, e.byte);
+  } catch (const Json::exception&) {
+    fail("'{}': the safetensors header has a number that is out of range", path);
   }
 }
 
