@@ -41,6 +41,6 @@ for corpus in tests/fuzz/corpus/*; do
   mkdir -p "build-fuzz/grown/$target"
   echo "stress: fuzz $target, $fuzz_seconds s"
   "build-fuzz/fuzz_$target" -max_total_time="$fuzz_seconds" -timeout=20 -rss_limit_mb=2048 -max_len=16384 \
-    -dict=tests/fuzz/json.dict -artifact_prefix="build-fuzz/$target-" -print_final_stats=1 -verbosity=0 \
+    -dict=tests/fuzz/json.dict -artifact_prefix="build-fuzz/$target-" -print_final_stats=1 -print_funcs=0 -verbosity=0 \
     "build-fuzz/grown/$target" "$corpus"
 done
