@@ -2,13 +2,20 @@
 # The long checks: all tests under AddressSanitizer, UndefinedBehaviorSanitizer and ThreadSanitizer, and the property
 # tests with many more random graphs. Needs patience: sanitizers slow the kernels many times.
 # Fuzzers of everything that reads files follow, where clang++ is installed or can be.
+# usage: scripts/stress.sh [release] [asan] [tsan] [fuzz]   (default: all of them)
 # SWAPADVISOR_RANDOM_GRAPHS: random graphs of the release build (2000).
 # SWAPADVISOR_SANITIZER_GRAPHS: random graphs under each sanitizer (200).
 # SWAPADVISOR_FUZZ_SECONDS: of each fuzzer (60); 0: no fuzzing.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-SWAPADVISOR_RANDOM_GRAPHS="${SWAPADVISOR_RANDOM_GRAPHS:-2000}" scripts/test.sh
+stages=" ${*:-release asan tsan fuzz} "
+wanted() { [[ "$stages" == *" $1 "* ]]; }
+for stage in $stages; do
+  [[ " release asan tsan fuzz " == *" $stage "* ]] || { echo "stress: no stage '$stage'" >&2; exit 2; }
+done
+
+if wanted release; then SWAPADVISOR_RANDOM_GRAPHS="${SWAPADVISOR_RANDOM_GRAPHS:-2000}" scripts/test.sh; fi
 
 export SWAPADVISOR_RANDOM_GRAPHS="${SWAPADVISOR_SANITIZER_GRAPHS:-200}"
 export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_stack_use_after_return=1:strict_string_checks=1}"
@@ -17,6 +24,7 @@ export TSAN_OPTIONS="${TSAN_OPTIONS:-halt_on_error=1}"
 options=()
 if command -v ccache >/dev/null; then options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
 for preset in asan tsan; do
+  wanted "$preset" || continue
   echo "stress: $preset"
   cmake --preset "$preset" -G Ninja "${options[@]}"
   cmake --build --preset "$preset" -j "$(nproc)"
@@ -24,7 +32,7 @@ for preset in asan tsan; do
 done
 
 fuzz_seconds="${SWAPADVISOR_FUZZ_SECONDS:-60}"
-[[ "$fuzz_seconds" -gt 0 ]] || exit 0
+wanted fuzz && [[ "$fuzz_seconds" -gt 0 ]] || exit 0
 if ! command -v clang++ >/dev/null && command -v apt-get >/dev/null && [[ $EUID -eq 0 ]]; then
   DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends clang libclang-rt-14-dev || true
 fi

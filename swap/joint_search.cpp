@@ -16,13 +16,20 @@ namespace swapadvisor {
 // --- one candidate
 // ---------------------------------------------------------------------------------------------
 
-JointPools::JointPools(const PlanRequest& request)
-    : demand(*request.graph),
-      operators(demand, count_alive(*request.graph, demand), request.device.memory_bytes) {
-  const std::int64_t need = pool_bytes(demand, smallest_pool(demand));
-  if (need > request.device.memory_bytes)
-    fail("a size-class pool that holds every op {}", format_need(need, request.device.memory_bytes, "device memory"));
+namespace {
+
+PoolDemand demand_within(const PlanRequest& request) {
+  PoolDemand demand(*request.graph);
+  const std::int64_t need = pool_bytes(demand, smallest_pool(demand)), limit = request.device.memory_bytes;
+  if (need > limit) fail("a size-class pool that holds every op {}", format_need(need, limit, "device memory"));
+  return demand;
 }
+
+}  // namespace
+
+JointPools::JointPools(const PlanRequest& request)
+    : demand(demand_within(request)),
+      operators(demand, count_alive(*request.graph, demand), request.device.memory_bytes) {}
 
 JointEvaluator::JointEvaluator(const OpTable& table, const PlanRequest& request, const JointPools* pools)
     : table_(&table), walker_(table, request.device), waits_(table), simulator_(request.device) {

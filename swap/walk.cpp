@@ -169,9 +169,10 @@ void Walker::swap_in(std::int32_t buffer, const Room& room, std::int32_t step) {
   arena_[place(buffer, room)].since = in_step_;
 }
 
+// Only what has been used since it came: there is a step behind which to list the swap-out.
 bool Walker::copied_when_clean(std::int32_t buffer) const {
-  const BufferKind kind = table_->kind(buffer);
-  return !policy_.clean_eviction && (is_persistent(kind) || kind == BufferKind::temporary);
+  if (policy_.clean_eviction || state(buffer).last_access <= state(buffer).swapped_in) return false;
+  return is_persistent(table_->kind(buffer)) || table_->kind(buffer) == BufferKind::temporary;
 }
 
 // The range is free after the last use; the swap-out, if it needs one, starts already after the last write.

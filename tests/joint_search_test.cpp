@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <random_plan_graph.h>
 #include <swapadvisor/core/error.h>
@@ -62,13 +63,51 @@ TEST(AffinityOrder, KeepsTheUsesOfAWeightTogether) {
   EXPECT_EQ(changes, 3);
 }
 
+// Two layers: f0 f1 loss, then b1 b0 (data gradients) and, as given, all weight gradients and updates at the end. Made from
+// the end, the order runs each weight gradient as soon as its layer's data gradient is there, so that it need not be kept.
+TEST(AffinityOrder, FromTheEndWeightGradientsFollowWhatTheyNeed) {
+  PlanGraph graph;
+  const auto buffer = [&](const std::string& name, std::int64_t bytes, BufferKind kind) {
+    graph.buffers.push_back({name, bytes, kind});
+    return static_cast<std::int32_t>(graph.buffers.size()) - 1;
+  };
+  const auto temporary = BufferKind::temporary;
+  constexpr int layers = 4;
+  std::vector<std::int32_t> weight, value{buffer("x", 1000, BufferKind::input)}, gradient;
+  for (int l = 0; l < layers; ++l) {
+    weight.push_back(buffer(fmt::format("w{}", l), 5000, BufferKind::parameter));
+    value.push_back(buffer(fmt::format("y{}", l), 1000, temporary));
+    gradient.push_back(buffer(fmt::format("dy{}", l), 1000, temporary));
+  }
+  const auto op = [&](const std::string& name, std::vector<std::int32_t> in, std::vector<std::int32_t> out) {
+    graph.ops.push_back({name, "op", std::move(in), std::move(out), 0, 1, false, false});
+  };
+  const auto at = [](int l) { return static_cast<std::size_t>(l); };
+  for (int l = 0; l < layers; ++l) op(fmt::format("f{}", l), {value[at(l)], weight[at(l)]}, {value[at(l + 1)]});
+  op("loss", {value.back()}, {gradient.back()});
+  for (int l = layers - 1; l > 0; --l) op(fmt::format("b{}", l), {gradient[at(l)], weight[at(l)]}, {gradient[at(l - 1)]});
+  for (int l = layers - 1; l >= 0; --l) {
+    const std::int32_t dw = buffer(fmt::format("dw{}", l), 5000, temporary);
+    op(fmt::format("g{}", l), {gradient[at(l)], value[at(l)]}, {dw});
+    op(fmt::format("u{}", l), {weight[at(l)], dw}, {weight[at(l)]});
+  }
+  check(graph);
+  const OpTable table(graph);
+  const Dependencies dependencies(graph);
+  std::string text;
+  for (std::int32_t o : affinity_order(table, dependencies, 20000, {1, 1, true}))
+    text += graph.ops[static_cast<std::size_t>(o)].name + " ";
+  EXPECT_EQ(text, "f0 f1 f2 f3 loss b3 g3 u3 b2 g2 u2 b1 g1 u1 g0 u0 ");
+}
+
 TEST(AffinityOrder, RandomGraphsGiveValidOrders) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const PlanGraph graph = random_plan_graph(seed);
     const OpTable table(graph);
     const Dependencies dependencies(graph);
     for (const AffinityWeights& weights :
-         {AffinityWeights{1, 1}, AffinityWeights{1, 0}, AffinityWeights{0, 1}})
+         {AffinityWeights{1, 1}, AffinityWeights{1, 0}, AffinityWeights{0, 1}, AffinityWeights{1, 1, true},
+          AffinityWeights{0.3, 1, true}})
       EXPECT_TRUE(is_valid_order(dependencies, affinity_order(table, dependencies, 5000, weights))) << seed;
   }
 }
@@ -102,6 +141,49 @@ TEST(JointPlanner, NeverSlowerThanAPlannerThatDoesNotSearch) {
   }
 }
 
+// Whatever is left out, plans are valid and keep to it.
+TEST(JointPlanner, PartsCanBeLeftOut) {
+  constexpr JointParts cuts[] = {{.order = false}, {.offsets = false}, {.eviction = false}, {.clean_eviction = false},
+                                 {.recompute = false}};
+  int planned = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const PlanGraph graph = random_plan_graph(seed);
+    PlanRequest request = request_for(graph, 0);
+    request.device = random_device(seed, graph);
+    request.search_evaluations = 80;
+    for (const JointParts& parts : cuts) {
+      request.parts = parts;
+      Program program;
+      try {
+        program = make_planner("joint")->plan(request);
+      } catch (const Error& error) {
+        EXPECT_FALSE(parts.offsets) << error.what();
+        EXPECT_THAT(error.what(), testing::HasSubstr("size-class pool"));
+        continue;
+      }
+      ++planned;
+      const Verdict verdict = verify(program);
+      EXPECT_TRUE(verdict.valid) << seed << ": " << verdict.error;
+      if (!parts.recompute) {
+        EXPECT_EQ(program.predicted.recompute_seconds, 0) << seed;
+      }
+    }
+  }
+  EXPECT_GT(planned, 120);
+}
+
+TEST(JointPlanner, BudgetsInEvaluationsAreExact) {
+  const PlanGraph graph = random_plan_graph(3, {30, 60, 5000});
+  PlanRequest request = request_for(graph, largest_op_bytes(graph) * 5 / 4);
+  for (const int evaluations : {1, 2, 7, 50, 333}) {
+    request.search_evaluations = evaluations;
+    for (const int threads : {1, 3}) {
+      request.threads = threads;
+      EXPECT_EQ(make_planner("joint")->plan(request).search.evaluations, evaluations) << threads << " threads";
+    }
+  }
+}
+
 TEST(JointPlanner, ThreadsChangeNothing) {
   for (std::uint64_t seed = 0; seed < 6; ++seed) {
     const PlanGraph graph = random_plan_graph(seed, {30, 60, 5000});
@@ -122,12 +204,11 @@ TEST(JointPlanner, ThreadsChangeNothing) {
 }
 
 // Without orders and recompute the plan runs the given order, each op once.
-TEST(JointPlanner, DimensionsCanBeLeftOut) {
+TEST(JointPlanner, LeftOutPartsStayAsGiven) {
   const PlanGraph graph = recurrent(4, 10, 1 << 20);
-  const PlanRequest request = request_for(graph, 5 << 19);
-  JointOptions options;
-  options.order = options.recompute = false;
-  const Program program = JointPlanner(options).plan(request);
+  PlanRequest request = request_for(graph, 5 << 19);
+  request.parts.order = request.parts.recompute = false;
+  const Program program = make_planner("joint")->plan(request);
   EXPECT_EQ(first_run_order(program), given_order(graph));
   EXPECT_EQ(program.predicted.recompute_seconds, 0);
 }

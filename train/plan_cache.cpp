@@ -2,7 +2,7 @@
 #include <fmt/chrono.h>
 #include <swapadvisor/core/error.h>
 #include <swapadvisor/core/file.h>
-#include <swapadvisor/swap/json_fields.h>
+#include <swapadvisor/swap/json_stream.h>
 #include <swapadvisor/swap/plan_file.h>
 #include <swapadvisor/swap/simulate.h>
 #include <swapadvisor/swap/verify.h>
@@ -113,8 +113,12 @@ std::string to_text(const Program& program, const std::string& planned) {
 std::string planned_in(const std::string& text, const std::string& file) {
   const std::size_t end = text.find(",\n");
   if (end == std::string::npos) fail("{}: it has no first line", file);
-  const nlohmann::json head = parse_json(fmt::format("{}}}", text.substr(0, end)), file);
-  const std::string planned = JsonFields(JsonFields(head, file).value("cache"), file).text("planned");
+  JsonSection cache, root;
+  cache.where = root.where = file;
+  cache.names = {"planned"};
+  root.sections = {{"cache", &cache}};
+  read_json(text.substr(0, end) + "}", root);
+  const std::string planned = cache.fields().text("planned");
   if (planned.size() != 20 || planned.find_first_not_of(date_digits) != std::string::npos)
     fail("{}: '{}' is not a date", file, planned);
   return planned;
