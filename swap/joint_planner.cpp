@@ -2,7 +2,10 @@
 #include <swapadvisor/swap/none.h>
 #include <swapadvisor/swap/plan_builder.h>
 
+#include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace swapadvisor {
 namespace {
@@ -11,15 +14,26 @@ constexpr const char* planner_name = "joint";
 // Raise it when this planner may plan differently, also when a baseline that it takes over does.
 constexpr int planner_version = 1;
 
-// A published rule, or plain eviction, can be lucky: never slower than any of them.
-void adopt_faster_baseline(const PlanRequest& request, Program& best) {
-  constexpr std::size_t most_ops = 20000;     // each takes some walks
-  constexpr double nothing_to_gain = 0.9999;  // efficiency
-  if (request.graph->ops.size() > most_ops) return;
+// Baselines, those that take the fewest walks first.
+std::vector<std::string> baselines_by_cost() {
+  std::vector<std::string> names{"checkpoint", "superneurons", "vdnn-all", "vdnn-conv"};
   for (const PlannerInfo& info : planner_list()) {
+    const bool listed = std::find(names.begin(), names.end(), info.name) != names.end();
+    if (!info.searches && info.name != "none" && !listed) names.push_back(info.name);
+  }
+  return names;
+}
+
+// A published rule, or plain eviction, can be lucky: never slower than any of them. In large graphs each takes seconds:
+// they get as long as the search at most, when that has a clock.
+void adopt_faster_baseline(const PlanRequest& request, Program& best) {
+  constexpr std::size_t large = 20000;        // ops
+  constexpr double nothing_to_gain = 0.9999;  // efficiency
+  const SearchBudget clock(request);
+  for (const std::string& name : baselines_by_cost()) {
+    if (request.graph->ops.size() > large && clock.interrupted()) return;
     if (best.predicted.efficiency >= nothing_to_gain || request.stop.stop_requested()) return;
-    if (info.searches || info.name == "none") continue;
-    Program other = make_planner(info.name)->plan(request);
+    Program other = make_planner(name)->plan(request);
     if (other.predicted.iteration_seconds >= best.predicted.iteration_seconds) continue;
     other.planner = planner_name;
     other.seed = request.seed;

@@ -112,6 +112,7 @@ void Walker::prepare(const WalkRequest& request) {
 void Walker::load_start() {
   std::fill(states_.begin(), states_.end(), State{});
   arena_.reset(fixed_bytes_, limit_);
+  rover_ = 0;
 }
 
 // --- moving buffers

@@ -128,6 +128,7 @@ class Walker {
     std::size_t segment = 0;  // where it begins, if nothing has changed since
   };
 
+  static constexpr std::size_t most_looked_at = 2048;  // segments, for one request
   static constexpr double pinned_cost = std::numeric_limits<double>::infinity();
 
   void prepare(const WalkRequest& request);
@@ -143,9 +144,14 @@ class Walker {
   void free_segment(std::size_t segment, std::int32_t since, double since_seconds);
   bool find_room(std::int64_t bytes, std::int32_t step, bool copy_in, Room& room);
   Room clear_range(std::int64_t offset, std::int64_t bytes, std::int32_t step, std::size_t guess = 0);
-  void price_segments(double now, double iteration);
+  void price_segments(std::size_t first, std::size_t count, double now, double iteration);
   ArenaWindow cheapest_window(std::int64_t bytes, std::int32_t step, bool copy_in);
-  ArenaWindow least_recent_window(std::int64_t bytes) const;
+  ArenaWindow cheapest_window_in(std::size_t first, std::size_t count, std::int64_t bytes, std::int32_t step,
+                                 double no_wait);
+  ArenaWindow least_recent_window(std::int64_t bytes);
+  ArenaWindow least_recent_window_in(std::size_t first, std::size_t count, std::int64_t bytes);
+  template <class Find>
+  ArenaWindow look_around(Find find);
   ArenaWindow free_window(std::int64_t bytes, double free_by);
   double free_seconds(const ArenaWindow& window, double enough) const;
   std::int64_t align_in_window(const ArenaWindow& window, std::int64_t bytes) const;
@@ -190,6 +196,8 @@ class Walker {
   std::vector<State> states_;
   std::vector<double> run_end_;
   std::vector<double> window_costs_;
+  std::vector<std::size_t> latest_;
+  std::size_t rover_ = 0;  // where to look next in an arena of very many pieces
   std::vector<Copy> copies_;
   std::vector<std::int64_t> run_offsets_;
   std::vector<std::int32_t> run_offsets_begin_;

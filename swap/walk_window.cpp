@@ -2,6 +2,7 @@
 #include <swapadvisor/swap/walk.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace swapadvisor {
 
@@ -27,7 +28,9 @@ inline ArenaWindow Walker::free_window(std::int64_t bytes, double free_by) {
   std::int64_t run = 0, longest = 0;  // free at any time
   ArenaWindow window;
   std::size_t behind = 0;  // the segment behind the last free one
+  std::size_t looked_at = 0;
   for (std::size_t k = arena_.next_free(0); k < segments.size(); k = arena_.next_free(k + 1)) {
+    if (++looked_at > most_looked_at && best.found()) return best;
     if (k != behind) run = window.bytes = 0;
     behind = k + 1;
     run += segments[k].bytes;
@@ -49,9 +52,19 @@ inline ArenaWindow Walker::free_window(std::int64_t bytes, double free_by) {
   return best;
 }
 
-// Two pointers over the segments: for each first segment the shortest window that is large enough. Its cost
-// is what the evictions cost the link, the more the sooner the buffers are needed again, and for how long the
-// op waits.
+// The best window of all segments; of an arena in very many pieces, of a part, another one each time, so that a walk takes
+// time in proportion to the ops.
+template <class Find>
+ArenaWindow Walker::look_around(Find find) {
+  const std::size_t count = arena_.size();
+  if (count > most_looked_at) {
+    if (rover_ >= count) rover_ = 0;
+    const std::size_t first = std::exchange(rover_, rover_ + most_looked_at);
+    if (const ArenaWindow window = find(first, std::min(count, first + most_looked_at)); window.found()) return window;
+  }
+  return find(0, count);
+}
+
 ArenaWindow Walker::cheapest_window(std::int64_t bytes, std::int32_t step, bool copy_in) {
   // A swap-in cannot end before the ones already listed; whatever is free by then makes nobody wait any
   // longer.
@@ -61,16 +74,25 @@ ArenaWindow Walker::cheapest_window(std::int64_t bytes, std::int32_t step, bool 
   ArenaWindow best = free_window(bytes, no_wait);
   if (best.found()) return best;
 
-  const double now = ideal_start_[static_cast<std::size_t>(step)];
+  return look_around([&](std::size_t first, std::size_t count) {
+    return cheapest_window_in(first, count, bytes, step, no_wait);
+  });
+}
+
+// Two pointers over segments [first, count): for each first segment the shortest window that is large enough. Its cost
+// is what the evictions cost the link, the more the sooner the buffers are needed again, and for how long the
+// op waits.
+ArenaWindow Walker::cheapest_window_in(std::size_t first, std::size_t count, std::int64_t bytes, std::int32_t step,
+                                       double no_wait) {
   const double iteration = ideal_start_[order_.size()];
+  price_segments(first, count, ideal_start_[static_cast<std::size_t>(step)], iteration);
   const double waste_cost = 1e-3 * iteration / static_cast<double>(limit_);
-  const std::size_t count = arena_.size();
   const double* const sizes = arena_.sizes().data();
-  price_segments(now, iteration);
   const double* const costs = window_costs_.data();
   const auto wanted = static_cast<double>(bytes);
   const double stall_weight = policy_.eviction == WalkPolicy::Eviction::distance ? 0 : policy_.stall_weight;
-  std::size_t first = 0, last = 0;
+  ArenaWindow best;
+  std::size_t last = first;
   double size = 0, cost = 0;
   while (first < count) {
     while (last < count && size < wanted && costs[last] < pinned_cost) {
@@ -100,37 +122,51 @@ ArenaWindow Walker::cheapest_window(std::int64_t bytes, std::int32_t step, bool 
 }
 
 // What evicting each segment costs, in seconds of link time per iteration.
-void Walker::price_segments(double now, double iteration) {
-  const std::size_t count = arena_.size();
-  window_costs_.resize(count);
+void Walker::price_segments(std::size_t first, std::size_t count, double now, double iteration) {
+  window_costs_.resize(arena_.size());
   const double* const evict = arena_.evict_seconds().data();
   const double* const next = arena_.next_uses().data();
   double* const costs = window_costs_.data();
-  for (std::size_t k = 0; k < count; ++k) costs[k] = evict[k] * iteration / (next[k] - now);
+  for (std::size_t k = first; k < count; ++k) costs[k] = evict[k] * iteration / (next[k] - now);
   if (policy_.eviction != WalkPolicy::Eviction::distance) return;
-  for (std::size_t k = 0; k < count; ++k)
+  for (std::size_t k = first; k < count; ++k)
     if (evict[k] > 0 && evict[k] < pinned_cost) costs[k] = iteration / (next[k] - now);
 }
 
 // The window whose most recently used buffer was used the longest ago; then the one with the least waste.
-ArenaWindow Walker::least_recent_window(std::int64_t bytes) const {
-  const auto segments = arena_.segments();
+ArenaWindow Walker::least_recent_window(std::int64_t bytes) {
+  return look_around(
+      [&](std::size_t first, std::size_t count) { return least_recent_window_in(first, count, bytes); });
+}
+
+ArenaWindow Walker::least_recent_window_in(std::size_t first, std::size_t count, std::int64_t bytes) {
+  const auto segments = arena_.segments().first(count);
+  const auto accessed = [&](std::size_t k) {
+    return segments[k].is_free() ? -2 : state(segments[k].buffer).last_access;
+  };
+  // Of the window's segments, those that none behind them was used after: the first was used last of all.
+  std::vector<std::size_t>& latest = latest_;
+  std::size_t head = 0;
+  latest.clear();
   ArenaWindow best;
-  ArenaWindow window;
+  ArenaWindow window{first, first};
   while (window.first < segments.size()) {
-    while (window.last < segments.size() && window.bytes < bytes && !arena_.pinned(window.last))
+    while (window.last < segments.size() && window.bytes < bytes && !arena_.pinned(window.last)) {
+      while (latest.size() > head && accessed(latest.back()) <= accessed(window.last)) latest.pop_back();
+      latest.push_back(window.last);
       window.bytes += segments[window.last++].bytes;
+    }
     if (window.bytes < bytes) {
       window.first = ++window.last;
       window.bytes = 0;
+      latest.clear();
+      head = 0;
       continue;
     }
-    std::int32_t latest = -2;
-    for (std::size_t k = window.first; k < window.last; ++k)
-      if (!segments[k].is_free()) latest = std::max(latest, state(segments[k].buffer).last_access);
-    window.cost = latest + static_cast<double>(window.bytes - bytes) / static_cast<double>(limit_ + 1);
+    window.cost = accessed(latest[head]) + static_cast<double>(window.bytes - bytes) / static_cast<double>(limit_ + 1);
     if (window.cost < best.cost) best = window;
     window.bytes -= segments[window.first].bytes;
+    if (latest[head] == window.first) ++head;
     ++window.first;
   }
   return best;
