@@ -226,16 +226,6 @@ void JointSearch::try_orders() {
   time_orders(1);
 }
 
-namespace {
-
-// How values are chosen and made again, in a sweep of prices.
-struct RecomputeStyle {
-  std::int32_t longest_chain, stays;
-  double best_seconds = std::numeric_limits<double>::infinity();
-};
-
-}  // namespace
-
 // Prices from where nothing is worth running again to where everything is, in an order that halves the gaps, in every
 // style; once these are told apart, in the best styles only, falling and rising along the order too.
 void JointSearch::sweep_prices() {
@@ -263,29 +253,37 @@ void JointSearch::sweep_prices() {
         });
         styles.resize(best_styles);
       }
-      std::vector<JointCandidate> sets;
-      std::vector<RecomputeStyle*> style_of;
+      std::vector<PricedStyle> to_try;
       for (std::int32_t k = 1; k < 1 << level; k += 2)
         for (std::size_t tilt = 0; tilt < (level < flat_levels ? 1 : tilts.size()); ++tilt)
-          for (RecomputeStyle& style : styles) {
-            JointCandidate& set = sets.emplace_back(parent);
-            const double middle = low + (high - low) * k / (1 << level);
-            choice.price_line(std::array{middle - tilts[tilt] / 2, middle + tilts[tilt] / 2}, set.prices);
-            set.longest_chain = style.longest_chain;
-            if (style.stays != stays_for_good) set.stays.assign(table_->op_count(), style.stays);
-            choice.choose(set.prices, set.longest_chain, set.again);
-            style_of.push_back(&style);
-          }
-      std::vector<JointCandidate> made =
-          batch(sets.size(), [&](std::size_t i, JointCandidate& candidate, JointEvaluator& evaluator) {
-            candidate = sets[i];
-            evaluator.settle(candidate, 2);
-          });
-      for (std::size_t i = 0; i < made.size(); ++i)
-        if (!made[i].order.empty())
-          style_of[i]->best_seconds = std::min(style_of[i]->best_seconds, made[i].seconds);
-      keep(std::move(made));
+          for (RecomputeStyle& style : styles)
+            to_try.push_back({low + (high - low) * k / (1 << level), tilts[tilt], &style});
+      try_styles(parent, choice, to_try);
     }
+  }
+}
+
+void JointSearch::try_styles(const JointCandidate& parent, RecomputeChoice& choice, std::span<const PricedStyle> to_try) {
+  constexpr std::size_t at_a_time = 32;  // candidates of large graphs are large
+  for (std::size_t begin = 0; begin < to_try.size() && !done(); begin += at_a_time) {
+    const auto part = to_try.subspan(begin, std::min(at_a_time, to_try.size() - begin));
+    std::vector<JointCandidate> sets(part.size(), parent);
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      const auto& [log_price, tilt, style] = part[i];
+      choice.price_line(std::array{log_price - tilt / 2, log_price + tilt / 2}, sets[i].prices);
+      sets[i].longest_chain = style->longest_chain;
+      if (style->stays != stays_for_good) sets[i].stays.assign(table_->op_count(), style->stays);
+      choice.choose(sets[i].prices, sets[i].longest_chain, sets[i].again);
+    }
+    std::vector<JointCandidate> made =
+        batch(sets.size(), [&](std::size_t i, JointCandidate& candidate, JointEvaluator& evaluator) {
+          candidate = sets[i];
+          evaluator.settle(candidate, 2);
+        });
+    for (std::size_t i = 0; i < made.size(); ++i)
+      if (!made[i].order.empty())
+        part[i].style->best_seconds = std::min(part[i].style->best_seconds, made[i].seconds);
+    keep(std::move(made));
   }
 }
 

@@ -121,11 +121,22 @@ class JointSearch {
   static constexpr std::array<std::int32_t, 7> chain_lengths{RecomputeChoice::any_length, 6, 9, 3, 12, 4, 1};
   static constexpr std::array<std::int32_t, 7> stays_steps{stays_for_good, 4, 15, 8, 30, 0, 60};
 
+  /// How values are chosen and made again, in a sweep of prices.
+  struct RecomputeStyle {
+    std::int32_t longest_chain, stays;
+    double best_seconds = std::numeric_limits<double>::infinity();
+  };
+  struct PricedStyle {
+    double log_price, tilt;  // tilt: of the price line, from the first op to the turn
+    RecomputeStyle* style;
+  };
+
   using Make = std::function<void(std::size_t i, JointCandidate&, JointEvaluator&)>;
 
   void try_orders();
   void settle_parts(JointCandidate& candidate, std::size_t i) const;
   void sweep_prices();
+  void try_styles(const JointCandidate& parent, RecomputeChoice& choice, std::span<const PricedStyle> to_try);
   void evolve();
   /// Makes and times `count` candidates in parallel, yet as if one by one until the budget in evaluations is spent:
   /// `make` is a function of i, and those that no budget was left for have no order.
