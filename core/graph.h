@@ -6,6 +6,7 @@
 #include <swapadvisor/core/op.h>
 #include <swapadvisor/core/plan_graph.h>
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -73,9 +74,10 @@ class Graph {
   /// A read-only view of the same bytes with another shape. The tensor must be row major and have as many elements.
   Tensor reshape(Tensor tensor, const Shape& shape);
 
-  const std::vector<Buffer>& buffers() const { return buffers_; }
-  const std::vector<TensorInfo>& tensors() const { return tensors_; }
-  const std::vector<Node>& nodes() const { return nodes_; }
+  // Deques: references to elements, such as a tensor's name or spec, stay valid while the graph grows.
+  const std::deque<Buffer>& buffers() const { return buffers_; }
+  const std::deque<TensorInfo>& tensors() const { return tensors_; }
+  const std::deque<Node>& nodes() const { return nodes_; }
   const TensorSpec& spec(int tensor) const { return tensors_[static_cast<std::size_t>(tensor)].spec; }
 
   /// The current value of a named buffer; absent if there is none of that name.
@@ -105,9 +107,9 @@ class Graph {
   int add_tensor(TensorInfo info);
 
   std::string name_;
-  std::vector<Buffer> buffers_;
-  std::vector<TensorInfo> tensors_;
-  std::vector<Node> nodes_;
+  std::deque<Buffer> buffers_;
+  std::deque<TensorInfo> tensors_;
+  std::deque<Node> nodes_;
   std::unordered_map<std::string, int> buffer_by_name_;
   std::vector<std::function<void(Tensor)>> deferred_;
 };

@@ -14,8 +14,8 @@ namespace swapadvisor {
 struct AffinityWeights {
   double missing = 1;
   double growth = 1;
-  /// The order is made from its end: what an op allocates is then what it reads last. Brings weight gradients and
-  /// updates right behind what they need.
+  /// The order is made from its end: what an op allocates is then what it reads last. Brings weight gradients
+  /// and updates right behind what they need.
   bool from_end = false;
 };
 

@@ -52,7 +52,8 @@ Dependencies::Dependencies(const PlanGraph& graph) : predecessor_counts_(graph.o
   std::vector<std::int32_t> next = predecessors_begin_;
   for (std::size_t op = 0; op < graph.ops.size(); ++op)
     for (std::int32_t after : successors(static_cast<std::int32_t>(op)))
-      predecessors_[static_cast<std::size_t>(next[static_cast<std::size_t>(after)]++)] = static_cast<std::int32_t>(op);
+      predecessors_[static_cast<std::size_t>(next[static_cast<std::size_t>(after)]++)] =
+          static_cast<std::int32_t>(op);
 }
 
 bool is_valid_order(const Dependencies& dependencies, std::span<const std::int32_t> order) {

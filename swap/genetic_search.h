@@ -20,7 +20,8 @@ struct GeneticOptions {
   double crossover = 0.6;       ///< chance that a child has two parents
 };
 
-/// By size: how many buffers are alive at a time in the graph's own order when nothing is swapped, and a workspace.
+/// By size: how many buffers are alive at a time in the graph's own order when nothing is swapped, and a
+/// workspace.
 std::vector<std::int32_t> count_alive(const PlanGraph& graph, const PoolDemand& demand);
 
 /// What all threads of a search share, read-only.

@@ -66,7 +66,8 @@ void JointSearch::pull_op(JointCandidate& child, Draws& draws) {
     const std::int32_t first = std::max(0, at - distance);
     for (std::int32_t p = at; p >= first; --p)
       if (along(order[index(p)]))
-        for (std::int32_t before : dependencies_.predecessors(order[index(p)])) comes_along[index(before)] = 1;
+        for (std::int32_t before : dependencies_.predecessors(order[index(p)]))
+          comes_along[index(before)] = 1;
     std::stable_partition(order.begin() + first, order.begin() + at + 1, along);
   } else {
     const std::int32_t last = std::min(n - 1, at + distance);
@@ -131,8 +132,8 @@ void JointSearch::change_stays(JointCandidate& child, Draws& draws) {
     child.stays[index(toggles_[index(k)])] = steps;
 }
 
-// Changes prices everywhere, around some place, here and there or where the plan waits for the link, or how long chains
-// may be; and chooses anew.
+// Changes prices everywhere, around some place, here and there or where the plan waits for the link, or how
+// long chains may be; and chooses anew.
 void JointSearch::change_prices(JointCandidate& child, Draws& draws, JointEvaluator& evaluator) {
   RecomputeChoice choice(*table_, child.order);
   if (!choice.any_eligible()) return;

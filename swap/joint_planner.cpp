@@ -24,8 +24,8 @@ std::vector<std::string> baselines_by_cost() {
   return names;
 }
 
-// A published rule, or plain eviction, can be lucky: never slower than any of them. In large graphs each takes seconds:
-// they get as long as the search at most, when that has a clock.
+// A published rule, or plain eviction, can be lucky: never slower than any of them. In large graphs each
+// takes seconds: they get as long as the search at most, when that has a clock.
 void adopt_faster_baseline(const PlanRequest& request, Program& best) {
   constexpr std::size_t large = 20000;        // ops
   constexpr double nothing_to_gain = 0.9999;  // efficiency
@@ -61,7 +61,8 @@ Program JointPlanner::plan(const PlanRequest& request) const {
   JointCandidate best = search.best();
   JointEvaluator& evaluator = search.evaluator();
   evaluator.evaluate(best);
-  program = finish_program(planner_name, request, evaluator.instructions(), evaluator.flat(), evaluator.residents());
+  program = finish_program(planner_name, request, evaluator.instructions(), evaluator.flat(),
+                           evaluator.residents());
   program.search = search.report();
   if (request.parts.all()) adopt_faster_baseline(request, program);
   return program;

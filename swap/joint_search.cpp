@@ -21,7 +21,8 @@ namespace {
 PoolDemand demand_within(const PlanRequest& request) {
   PoolDemand demand(*request.graph);
   const std::int64_t need = pool_bytes(demand, smallest_pool(demand)), limit = request.device.memory_bytes;
-  if (need > limit) fail("a size-class pool that holds every op {}", format_need(need, limit, "device memory"));
+  if (need > limit)
+    fail("a size-class pool that holds every op {}", format_need(need, limit, "device memory"));
   return demand;
 }
 
@@ -34,7 +35,8 @@ JointPools::JointPools(const PlanRequest& request)
 JointEvaluator::JointEvaluator(const OpTable& table, const PlanRequest& request, const JointPools* pools)
     : table_(&table), walker_(table, request.device), waits_(table), simulator_(request.device) {
   if (pools != nullptr)
-    pool_walker_.emplace(table, pools->demand, PoolWalkOptions{.clean_eviction = request.parts.clean_eviction});
+    pool_walker_.emplace(table, pools->demand,
+                         PoolWalkOptions{.clean_eviction = request.parts.clean_eviction});
 }
 
 double JointEvaluator::walk(const JointCandidate& candidate, std::span<const Resident> start) {
@@ -136,8 +138,9 @@ void JointSearch::run() {
   for (const auto& evaluator : evaluators_) evaluator->allow(std::numeric_limits<std::int64_t>::max());
 }
 
-// The first candidate of all is made whatever the clock says; then one begins only while there is time for it. Which are
-// within the budget in evaluations is clear only when all are made; the last of them is made once more with what is left.
+// The first candidate of all is made whatever the clock says; then one begins only while there is time for
+// it. Which are within the budget in evaluations is clear only when all are made; the last of them is made
+// once more with what is left.
 std::vector<JointCandidate> JointSearch::batch(std::size_t count, const Make& make) {
   std::vector<JointCandidate> made(count);
   if (done()) return made;
@@ -196,14 +199,15 @@ void JointSearch::settle_parts(JointCandidate& candidate, std::size_t i) const {
   if (!pools_) return;
   Draws draws({request_->seed, static_cast<std::uint32_t>(i), 0xFFFFFFFE});
   const double spread = i == 0 ? 1 : 2;
-  candidate.pool = pools_->operators.make(std::vector<bool>(pools_->demand.size_count(), true), spread, draws);
+  candidate.pool =
+      pools_->operators.make(std::vector<bool>(pools_->demand.size_count(), true), spread, draws);
 }
 
 // Orders, each with a few weights of a stall.
 void JointSearch::try_orders() {
   constexpr std::array stall_weights{30.0, 3.0, 100.0};
-  const std::vector<AffinityWeights> weights{{1, 1},       {1, 1, true},     {0, 1}, {1, 0.3}, {0.3, 1}, {1, 0},
-                                             {1, 0.3, true}, {0.3, 1, true}, {1, 0, true}};
+  const std::vector<AffinityWeights> weights{{1, 1}, {1, 1, true},   {0, 1},         {1, 0.3},    {0.3, 1},
+                                             {1, 0}, {1, 0.3, true}, {0.3, 1, true}, {1, 0, true}};
   std::vector<std::vector<std::int32_t>> orders{given_order(table_->graph())};
   const auto time_orders = [&](std::size_t from) {
     keep(batch((orders.size() - from) * stall_weights.size(),
@@ -226,8 +230,8 @@ void JointSearch::try_orders() {
   time_orders(1);
 }
 
-// Prices from where nothing is worth running again to where everything is, in an order that halves the gaps, in every
-// style; once these are told apart, in the best styles only, falling and rising along the order too.
+// Prices from where nothing is worth running again to where everything is, in an order that halves the gaps,
+// in every style; once these are told apart, in the best styles only, falling and rising along the order too.
 void JointSearch::sweep_prices() {
   constexpr std::array tilts{0.0, -1.0, -2.0, 1.0, -4.0, 2.0};
   constexpr std::int32_t levels = 7, flat_levels = 4;
@@ -263,7 +267,8 @@ void JointSearch::sweep_prices() {
   }
 }
 
-void JointSearch::try_styles(const JointCandidate& parent, RecomputeChoice& choice, std::span<const PricedStyle> to_try) {
+void JointSearch::try_styles(const JointCandidate& parent, RecomputeChoice& choice,
+                             std::span<const PricedStyle> to_try) {
   constexpr std::size_t at_a_time = 32;  // candidates of large graphs are large
   for (std::size_t begin = 0; begin < to_try.size() && !done(); begin += at_a_time) {
     const auto part = to_try.subspan(begin, std::min(at_a_time, to_try.size() - begin));

@@ -31,7 +31,7 @@ struct JointCandidate {
   std::vector<std::uint8_t> again;  ///< by op: runs again; empty: none
   std::vector<double> prices;       ///< of `RecomputeChoice::choose`, from which `again` came, by and large
   std::int32_t longest_chain = RecomputeChoice::any_length;  ///< the same
-  std::vector<std::int32_t> stays;  ///< by op: of `run_sequence`; empty: for good
+  std::vector<std::int32_t> stays;                           ///< by op: of `run_sequence`; empty: for good
   WalkPolicy policy;
   std::vector<Resident> start;  ///< on the device at iteration boundaries
   std::vector<float> bias;      ///< by buffer, of evictions; empty: 1
@@ -66,15 +66,18 @@ class JointEvaluator {
   /// `walk_passes` does.
   void settle(JointCandidate& candidate, int passes, bool thorough = false);
 
-  /// Raises the prices of what is copied while compute is about to wait for the link: of all copies of each stretch in
-  /// which a stream of copies is busy until a run can start, `step` times the share of the stretch that the wait is.
+  /// Raises the prices of what is copied while compute is about to wait for the link: of all copies of each
+  /// stretch in which a stream of copies is busy until a run can start, `step` times the share of the stretch
+  /// that the wait is.
   void price_waits(JointCandidate& candidate, double step);
 
   /// Of the last closed walk, until the next.
   const InstructionList& instructions() {
     return pool_walker_ ? pool_walker_->instructions() : walker_.instructions();
   }
-  std::span<const Resident> residents() { return pool_walker_ ? pool_walker_->residents() : walker_.residents(); }
+  std::span<const Resident> residents() {
+    return pool_walker_ ? pool_walker_->residents() : walker_.residents();
+  }
   const FlatProgram& flat() const { return flat_; }
 
   /// Counts evaluations anew; no more than `most` are made: what would be evaluated then takes forever.
@@ -138,8 +141,8 @@ class JointSearch {
   void sweep_prices();
   void try_styles(const JointCandidate& parent, RecomputeChoice& choice, std::span<const PricedStyle> to_try);
   void evolve();
-  /// Makes and times `count` candidates in parallel, yet as if one by one until the budget in evaluations is spent:
-  /// `make` is a function of i, and those that no budget was left for have no order.
+  /// Makes and times `count` candidates in parallel, yet as if one by one until the budget in evaluations is
+  /// spent: `make` is a function of i, and those that no budget was left for have no order.
   std::vector<JointCandidate> batch(std::size_t count, const Make& make);
   /// Keeps the best as starting points of the chains.
   void keep(std::vector<JointCandidate> candidates);

@@ -66,7 +66,8 @@ void PoolWalker::build_in_queue() {
   const auto outs = static_cast<std::int32_t>(swap_outs_.size());
   for (const SwapIn& copy : swap_ins_) {
     StreamQueues::Entry& entry = queue.emplace_back();
-    entry.work = static_cast<double>(table_->graph().buffers[static_cast<std::size_t>(copy.buffer)].bytes) + in_overhead_;
+    entry.work = static_cast<double>(table_->graph().buffers[static_cast<std::size_t>(copy.buffer)].bytes) +
+                 in_overhead_;
     StreamQueues::Counts& need = entry.need;
     if (copy.since >= 0) raise(need[compute], copy.since + 1);
     for (std::int32_t before : {copy.object_out, copy.host_out})
@@ -89,7 +90,8 @@ void PoolWalker::build_out_queue() {
   for (std::int32_t k : out_order_) {
     const SwapOut& copy = swap_outs_[static_cast<std::size_t>(k)];
     StreamQueues::Entry& entry = queue.emplace_back();
-    entry.work = static_cast<double>(table_->graph().buffers[static_cast<std::size_t>(copy.buffer)].bytes) + out_overhead_;
+    entry.work = static_cast<double>(table_->graph().buffers[static_cast<std::size_t>(copy.buffer)].bytes) +
+                 out_overhead_;
     if (copy.step >= 0) raise(entry.need[compute], copy.step + 1);
     if (!copy.first_of_object) continue;
     const Object& o = object(copy.object);

@@ -69,8 +69,8 @@ inline void PoolWalker::occupy(std::int32_t o, std::int32_t b) {
   key(o) = -1;
 }
 
-// Belady's choice: the object whose buffer is used next the latest; the first of equals. `none` if all hold operands of
-// this step, whose next use is now.
+// Belady's choice: the object whose buffer is used next the latest; the first of equals. `none` if all hold
+// operands of this step, whose next use is now.
 inline std::int32_t PoolWalker::victim(const Class& c, std::int32_t step) const {
   std::int32_t furthest = -1;
   for (std::int32_t o = c.begin; o < c.end; ++o)
@@ -85,7 +85,8 @@ inline std::int32_t PoolWalker::victim(const Class& c, std::int32_t step) const 
 // swap-in gets its home or the object that has been free the longest, so that it can start early; a run the
 // latest.
 template <bool timed>
-inline std::int32_t PoolWalker::take(std::int32_t first_class, std::int32_t home, bool longest_free, std::int32_t step) {
+inline std::int32_t PoolWalker::take(std::int32_t first_class, std::int32_t home, bool longest_free,
+                                     std::int32_t step) {
   if (home != none && object(home).buffer == none) {
     unlink(home);
     object(home).buffer = workspace;
@@ -178,7 +179,8 @@ inline bool PoolWalker::choose_objects(std::int32_t step) {
   for (std::size_t k = 0; k < uses.size(); ++k) {
     const std::int32_t b = uses[k].buffer;
     if (buffer(b).object != none || b == taker) continue;
-    if (!choose(static_cast<std::int32_t>(k), demand_->size_of_buffer(b), buffer(b).home, uses[k].read)) return false;
+    if (!choose(static_cast<std::int32_t>(k), demand_->size_of_buffer(b), buffer(b).home, uses[k].read))
+      return false;
   }
   const std::int32_t workspace_size = demand_->size_of_workspace(order_[static_cast<std::size_t>(step)]);
   return workspace_size < 0 || choose(workspace, workspace_size, none, false);

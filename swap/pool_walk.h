@@ -38,8 +38,8 @@ class PoolWalker {
   /// `listing`: keep what `instructions` and `run_objects` need.
   void walk(const SizeClassPool& pool, bool listing = false);
 
-  /// Bytes that `queues` adds to each copy: latency as bytes at full speed, so that a simulator without latency has half
-  /// as many events.
+  /// Bytes that `queues` adds to each copy: latency as bytes at full speed, so that a simulator without
+  /// latency has half as many events.
   void set_overhead(double in_bytes, double out_bytes) {
     in_overhead_ = in_bytes;
     out_overhead_ = out_bytes;

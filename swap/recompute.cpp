@@ -98,7 +98,8 @@ void RecomputeChoice::build_cut() {
     const std::int32_t made = op_node_[index(writer)];
     const auto bytes = static_cast<double>(table_->bytes(static_cast<std::int32_t>(b)));
     const double place = static_cast<double>(position_[index(writer)]) / std::max(1, turn_);
-    kept_.push_back({cut_.add_edge(value_node[b], made < 0 ? sink : made, 0), static_cast<std::int32_t>(b), bytes, place});
+    kept_.push_back({cut_.add_edge(value_node[b], made < 0 ? sink : made, 0), static_cast<std::int32_t>(b),
+                     bytes, place});
     if (crosses_[b] != 0) cut_.add_edge(source, value_node[b], MinCut::infinite);
     if (made < 0) continue;
     const double price = std::max(table_->graph().ops[index(writer)].seconds, 1e-12) / bytes;
@@ -120,8 +121,8 @@ void RecomputeChoice::price_line(std::span<const double> log_prices, std::vector
     const double at = kept.place * static_cast<double>(log_prices.size() - 1);
     const auto left = static_cast<std::size_t>(at);
     const std::size_t right = std::min(left + 1, log_prices.size() - 1);
-    prices[index(kept.buffer)] = std::exp(
-        log_prices[left] + (at - static_cast<double>(left)) * (log_prices[right] - log_prices[left]));
+    prices[index(kept.buffer)] = std::exp(log_prices[left] + (at - static_cast<double>(left)) *
+                                                                 (log_prices[right] - log_prices[left]));
   }
 }
 
@@ -232,7 +233,7 @@ class Sequence {
   std::span<const std::int32_t> stays_;
   std::vector<std::int32_t> writer_, written_at_;  // of each buffer's present value: op, step
   std::vector<std::int32_t> ran_at_;               // step
-  std::vector<std::int32_t> touched_at_;           // step of the last reader behind the turn of what an op made
+  std::vector<std::int32_t> touched_at_;  // step of the last reader behind the turn of what an op made
   std::vector<Frame> stack_;
 };
 

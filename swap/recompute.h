@@ -31,20 +31,23 @@ class RecomputeChoice {
   std::int32_t turn() const { return turn_; }
   bool any_eligible() const { return any_eligible_; }
 
-  /// The ops to run again when keeping a byte of buffer b across the turn costs prices[b] seconds. Each value is kept
-  /// or made again; an op that runs again needs its inputs, kept or made again: a minimum cut. Where more than
-  /// `longest_chain` ops would run again, each for the next, values in between are kept: what a long chain makes is
-  /// on the device at once. Ops whose outputs nobody would need are not in it.
+  /// The ops to run again when keeping a byte of buffer b across the turn costs prices[b] seconds. Each value
+  /// is kept or made again; an op that runs again needs its inputs, kept or made again: a minimum cut. Where
+  /// more than `longest_chain` ops would run again, each for the next, values in between are kept: what a
+  /// long chain makes is on the device at once. Ops whose outputs nobody would need are not in it.
   void choose(std::span<const double> prices, std::int32_t longest_chain, std::vector<std::uint8_t>& again);
 
-  /// Prices by buffer: exp of the line through `log_prices`, evenly spaced from the first op to the turn, at the place
-  /// of the value's writer. What is written late is needed again soon, which leaves little time for its copies.
+  /// Prices by buffer: exp of the line through `log_prices`, evenly spaced from the first op to the turn, at
+  /// the place of the value's writer. What is written late is needed again soon, which leaves little time for
+  /// its copies.
   void price_line(std::span<const double> log_prices, std::vector<double>& prices) const;
 
-  /// Where the writer of a value that may cross the turn stands: 0 for the first op, 1 at the turn; 0 for others.
+  /// Where the writer of a value that may cross the turn stands: 0 for the first op, 1 at the turn; 0 for
+  /// others.
   double place(std::int32_t buffer) const {
     const std::int32_t writer = writer_[static_cast<std::size_t>(buffer)];
-    return writer < 0 ? 0 : static_cast<double>(position_[static_cast<std::size_t>(writer)]) / std::max(1, turn_);
+    return writer < 0 ? 0
+                      : static_cast<double>(position_[static_cast<std::size_t>(writer)]) / std::max(1, turn_);
   }
 
   /// Smallest and largest price per byte at which anything changes, roughly: what a sweep should cover.
@@ -77,10 +80,10 @@ class RecomputeChoice {
 /// What is made again stays for good: until its last use.
 constexpr std::int32_t stays_for_good = std::numeric_limits<std::int32_t>::max();
 
-/// The op runs of an order with `again` ops (per op) run a second time, right before the first reader of their values
-/// behind the turn. `stays` (per op; empty: for good): a value whose next reader comes more than so many steps of
-/// `order` behind the one before is dropped, and made once more for it; 0: for each op that needs it. Runs that would not
-/// find their inputs as they were are left out.
+/// The op runs of an order with `again` ops (per op) run a second time, right before the first reader of
+/// their values behind the turn. `stays` (per op; empty: for good): a value whose next reader comes more than
+/// so many steps of `order` behind the one before is dropped, and made once more for it; 0: for each op that
+/// needs it. Runs that would not find their inputs as they were are left out.
 void run_sequence(const OpTable& table, std::span<const std::int32_t> order, std::int32_t turn,
                   std::span<const std::uint8_t> again, std::vector<std::int32_t>& runs,
                   std::span<const std::int32_t> stays = {});

@@ -223,8 +223,8 @@ double Simulator::quick_iteration_seconds(const StreamQueues& queues) {
   return measure(1, 2);
 }
 
-// From the end of the last compute instruction of iteration `first_measured` to that of `last_measured`, counted from
-// 1, per iteration.
+// From the end of the last compute instruction of iteration `first_measured` to that of `last_measured`,
+// counted from 1, per iteration.
 double Simulator::measure(std::int32_t first_measured, std::int32_t last_measured) {
   const Stream& compute = at(StreamKind::compute);
   if (compute.length == 0) return 0;

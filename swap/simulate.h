@@ -43,8 +43,8 @@ struct FlatProgram {
 
 /// The same, one queue per stream: for who knows counts instead of instruction indexes.
 struct StreamQueues {
-  /// `[s]`: instructions of stream s that must be done, counted from the start of the same iteration; at most 0 when it
-  /// is one of the previous iteration, so that it holds by itself in the first.
+  /// `[s]`: instructions of stream s that must be done, counted from the start of the same iteration; at most
+  /// 0 when it is one of the previous iteration, so that it holds by itself in the first.
   using Counts = std::array<std::int32_t, stream_count>;
   static constexpr std::int32_t no_need = std::numeric_limits<std::int32_t>::min() / 2;
 
@@ -97,7 +97,8 @@ class Simulator {
  private:
   enum class Phase : std::uint8_t { idle, latency, active };
 
-  // Waits reduce to counts: stream order means "instruction r of a stream is done" is "its done count exceeds r".
+  // Waits reduce to counts: stream order means "instruction r of a stream is done" is "its done count exceeds
+  // r".
   using Counts = StreamQueues::Counts;
   using Entry = StreamQueues::Entry;
 

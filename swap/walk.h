@@ -20,8 +20,8 @@
 namespace swapadvisor {
 
 struct WalkPolicy {
-  /// belady: weighs distance to the next use, bytes to copy and the wait; distance: nothing but the first; lru: what was
-  /// used last the longest ago.
+  /// belady: weighs distance to the next use, bytes to copy and the wait; distance: nothing but the first;
+  /// lru: what was used last the longest ago.
   enum class Eviction : std::uint8_t { belady, distance, lru };
 
   Eviction eviction = Eviction::belady;

@@ -52,15 +52,16 @@ inline ArenaWindow Walker::free_window(std::int64_t bytes, double free_by) {
   return best;
 }
 
-// The best window of all segments; of an arena in very many pieces, of a part, another one each time, so that a walk takes
-// time in proportion to the ops.
+// The best window of all segments; of an arena in very many pieces, of a part, another one each time, so that
+// a walk takes time in proportion to the ops.
 template <class Find>
 ArenaWindow Walker::look_around(Find find) {
   const std::size_t count = arena_.size();
   if (count > most_looked_at) {
     if (rover_ >= count) rover_ = 0;
     const std::size_t first = std::exchange(rover_, rover_ + most_looked_at);
-    if (const ArenaWindow window = find(first, std::min(count, first + most_looked_at)); window.found()) return window;
+    if (const ArenaWindow window = find(first, std::min(count, first + most_looked_at)); window.found())
+      return window;
   }
   return find(0, count);
 }
@@ -79,11 +80,11 @@ ArenaWindow Walker::cheapest_window(std::int64_t bytes, std::int32_t step, bool 
   });
 }
 
-// Two pointers over segments [first, count): for each first segment the shortest window that is large enough. Its cost
-// is what the evictions cost the link, the more the sooner the buffers are needed again, and for how long the
-// op waits.
-ArenaWindow Walker::cheapest_window_in(std::size_t first, std::size_t count, std::int64_t bytes, std::int32_t step,
-                                       double no_wait) {
+// Two pointers over segments [first, count): for each first segment the shortest window that is large enough.
+// Its cost is what the evictions cost the link, the more the sooner the buffers are needed again, and for how
+// long the op waits.
+ArenaWindow Walker::cheapest_window_in(std::size_t first, std::size_t count, std::int64_t bytes,
+                                       std::int32_t step, double no_wait) {
   const double iteration = ideal_start_[order_.size()];
   price_segments(first, count, ideal_start_[static_cast<std::size_t>(step)], iteration);
   const double waste_cost = 1e-3 * iteration / static_cast<double>(limit_);
@@ -163,7 +164,8 @@ ArenaWindow Walker::least_recent_window_in(std::size_t first, std::size_t count,
       head = 0;
       continue;
     }
-    window.cost = accessed(latest[head]) + static_cast<double>(window.bytes - bytes) / static_cast<double>(limit_ + 1);
+    window.cost =
+        accessed(latest[head]) + static_cast<double>(window.bytes - bytes) / static_cast<double>(limit_ + 1);
     if (window.cost < best.cost) best = window;
     window.bytes -= segments[window.first].bytes;
     if (latest[head] == window.first) ++head;

@@ -5,6 +5,8 @@
 #include <swapadvisor/ops/relu.h>
 #include <swapadvisor/ops/scale.h>
 
+#include <fmt/format.h>
+
 #include "expect_error.h"
 #include "interpret.h"
 
@@ -25,6 +27,21 @@ TEST(Graph, NamesBuffersAfterNodes) {
   EXPECT_EQ(graph.nodes().size(), 3U);
   EXPECT_EQ(graph.find("act").id(), graph.nodes()[1].outputs[0]);
   EXPECT_FALSE(graph.find("nothing"));
+}
+
+// Builders keep them while they add buffers and ops.
+TEST(Graph, NamesAndSpecsStayWhereTheyAreWhileTheGraphGrows) {
+  Graph graph("g");
+  const TensorSpec spec = TensorSpec::dense(DType::f32, {2, 3});
+  const Tensor x = graph.input("x", spec);
+  const Tensor y = relu(x);
+  const std::string *name = &x.name(), *made = &y.name();
+  const TensorSpec* shape = &y.spec();
+  for (int i = 0; i < 1000; ++i) relu(graph.state(fmt::format("s{}", i), spec, Initializer::zeros()));
+  EXPECT_EQ(name, &x.name());
+  EXPECT_EQ(made, &y.name());
+  EXPECT_EQ(shape, &y.spec());
+  EXPECT_EQ(*name, "x");
 }
 
 TEST(Graph, RefusesTakenAndEmptyNames) {

@@ -63,8 +63,9 @@ TEST(AffinityOrder, KeepsTheUsesOfAWeightTogether) {
   EXPECT_EQ(changes, 3);
 }
 
-// Two layers: f0 f1 loss, then b1 b0 (data gradients) and, as given, all weight gradients and updates at the end. Made from
-// the end, the order runs each weight gradient as soon as its layer's data gradient is there, so that it need not be kept.
+// Two layers: f0 f1 loss, then b1 b0 (data gradients) and, as given, all weight gradients and updates at the
+// end. Made from the end, the order runs each weight gradient as soon as its layer's data gradient is there,
+// so that it need not be kept.
 TEST(AffinityOrder, FromTheEndWeightGradientsFollowWhatTheyNeed) {
   PlanGraph graph;
   const auto buffer = [&](const std::string& name, std::int64_t bytes, BufferKind kind) {
@@ -83,9 +84,11 @@ TEST(AffinityOrder, FromTheEndWeightGradientsFollowWhatTheyNeed) {
     graph.ops.push_back({name, "op", std::move(in), std::move(out), 0, 1, false, false});
   };
   const auto at = [](int l) { return static_cast<std::size_t>(l); };
-  for (int l = 0; l < layers; ++l) op(fmt::format("f{}", l), {value[at(l)], weight[at(l)]}, {value[at(l + 1)]});
+  for (int l = 0; l < layers; ++l)
+    op(fmt::format("f{}", l), {value[at(l)], weight[at(l)]}, {value[at(l + 1)]});
   op("loss", {value.back()}, {gradient.back()});
-  for (int l = layers - 1; l > 0; --l) op(fmt::format("b{}", l), {gradient[at(l)], weight[at(l)]}, {gradient[at(l - 1)]});
+  for (int l = layers - 1; l > 0; --l)
+    op(fmt::format("b{}", l), {gradient[at(l)], weight[at(l)]}, {gradient[at(l - 1)]});
   for (int l = layers - 1; l >= 0; --l) {
     const std::int32_t dw = buffer(fmt::format("dw{}", l), 5000, temporary);
     op(fmt::format("g{}", l), {gradient[at(l)], value[at(l)]}, {dw});
@@ -143,7 +146,10 @@ TEST(JointPlanner, NeverSlowerThanAPlannerThatDoesNotSearch) {
 
 // Whatever is left out, plans are valid and keep to it.
 TEST(JointPlanner, PartsCanBeLeftOut) {
-  constexpr JointParts cuts[] = {{.order = false}, {.offsets = false}, {.eviction = false}, {.clean_eviction = false},
+  constexpr JointParts cuts[] = {{.order = false},
+                                 {.offsets = false},
+                                 {.eviction = false},
+                                 {.clean_eviction = false},
                                  {.recompute = false}};
   int planned = 0;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
@@ -179,7 +185,8 @@ TEST(JointPlanner, BudgetsInEvaluationsAreExact) {
     request.search_evaluations = evaluations;
     for (const int threads : {1, 3}) {
       request.threads = threads;
-      EXPECT_EQ(make_planner("joint")->plan(request).search.evaluations, evaluations) << threads << " threads";
+      EXPECT_EQ(make_planner("joint")->plan(request).search.evaluations, evaluations)
+          << threads << " threads";
     }
   }
 }
