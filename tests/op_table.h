@@ -5,6 +5,7 @@
 
 #include <swapadvisor/core/rng.h>
 
+#include <cstdint>
 #include <functional>
 
 #include "interpret.h"
@@ -53,8 +54,11 @@ struct OpCase {
   double gradient_tolerance = 2e-7;
   /// Largest f32 error of any buffer, relative to its largest element.
   double f32_tolerance = 2e-6;
-  double step = 0x1p-19;         ///< of the finite differences
-  bool thread_invariant = true;  ///< the same bits for every thread count, not only for equal ones
+  double step = 0x1p-19;  ///< of the finite differences
+  /// The kernels that give the same bits for every thread count, not only for equal ones. Libraries split
+  /// sums of products by threads.
+  enum class ThreadInvariant : std::uint8_t { none, portable, all };
+  ThreadInvariant thread_invariant = ThreadInvariant::all;
 };
 
 std::vector<OpCase> elementwise_cases();

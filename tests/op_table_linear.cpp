@@ -27,7 +27,7 @@ OpCase conv_case(std::string name, const Shape& x, const Shape& weight, const Co
           .build = [=](const OperandTensors& in) { return Results{conv2d(in[0], in[1], options)}; },
           .gradient_tolerance = large ? 0 : 2e-7,
           .f32_tolerance = 4e-6,
-          .thread_invariant = false};
+          .thread_invariant = OpCase::ThreadInvariant::none};
 }
 
 OpCase matmul_case(std::string name, std::int64_t m, std::int64_t n, std::int64_t k, bool ta, bool tb) {
@@ -37,7 +37,7 @@ OpCase matmul_case(std::string name, std::int64_t m, std::int64_t n, std::int64_
           .build = [=](const OperandTensors& in) { return Results{matmul(in[0], in[1], ta, tb)}; },
           .gradient_tolerance = a.numel() + b.numel() > 3000 ? 0 : 2e-7,
           .f32_tolerance = 4e-6,
-          .thread_invariant = false};
+          .thread_invariant = OpCase::ThreadInvariant::none};
 }
 
 OpCase pool_case(std::string name, const Shape& x, const Pool2dOptions& options, bool maximum) {
@@ -46,7 +46,7 @@ OpCase pool_case(std::string name, const Shape& x, const Pool2dOptions& options,
           .operands = {image(x, maximum ? distinct_values() : normal_values())},
           .build = [=](const OperandTensors& in) { return Results{pool(in[0], options, {})}; },
           .gradient_tolerance = x.numel() > 5000 ? 0 : 2e-7,
-          .thread_invariant = false};
+          .thread_invariant = OpCase::ThreadInvariant::portable};
 }
 
 }  // namespace
@@ -83,7 +83,7 @@ std::vector<OpCase> convolution_cases() {
            },
        .gradient_tolerance = 1e-6,
        .f32_tolerance = 4e-6,
-       .thread_invariant = false},
+       .thread_invariant = OpCase::ThreadInvariant::none},
   };
 }
 
@@ -130,7 +130,7 @@ std::vector<OpCase> matrix_cases() {
   cases.push_back({.name = "linear",
                    .operands = {{.shape = {5, 7}}, {.shape = {3, 7}}, {.shape = {3}}},
                    .build = [](const OperandTensors& in) { return Results{linear(in[0], in[1], in[2])}; },
-                   .thread_invariant = false});
+                   .thread_invariant = OpCase::ThreadInvariant::none});
   cases.push_back(
       {.name = "to_layout", .operands = {image({2, 3, 5, 7})}, .build = [](const OperandTensors& in) {
          return Results{to_layout(in[0], Layout::channels_last), to_layout(in[0], Layout::row_major)};
@@ -139,7 +139,7 @@ std::vector<OpCase> matrix_cases() {
       {.name = "flatten",
        .operands = {image({2, 3, 5, 4}), {.shape = {6, 60}}},
        .build = [](const OperandTensors& in) { return Results{linear(flatten(in[0]), in[1], Tensor())}; },
-       .thread_invariant = false});
+       .thread_invariant = OpCase::ThreadInvariant::none});
   return cases;
 }
 
