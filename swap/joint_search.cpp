@@ -236,7 +236,7 @@ void JointSearch::sweep_prices() {
   constexpr std::array tilts{0.0, -1.0, -2.0, 1.0, -4.0, 2.0};
   constexpr std::int32_t levels = 7, flat_levels = 4;
   constexpr std::size_t best_styles = 3;
-  constexpr double share_per_parent = 0.12;  // of the budget, beyond which no level begins
+  constexpr double share_per_parent = 0.15;  // of the budget, beyond which no level begins
   double share = budget_.share(report_.evaluations);
   const auto parents = static_cast<std::ptrdiff_t>(std::min<std::size_t>(2, chains_.size()));
   for (const JointCandidate& parent :
