@@ -54,6 +54,8 @@ DeviceSpec find_device(const std::string& name_or_file) {
     names += names.empty() ? device.name : ", " + device.name;
   }
   std::error_code ignored;
+  if (name_or_file == "cpu" && !std::filesystem::exists(name_or_file, ignored))
+    fail("the device 'cpu' has to be measured: `swapadvisor profile MODEL --out GRAPH --device-out FILE`, then --device FILE");
   if (!std::filesystem::exists(name_or_file, ignored))
     fail("there is no device or device file '{}': the devices known by name are {}", name_or_file, names);
   return read_device(name_or_file);

@@ -1,3 +1,4 @@
+#include <swapadvisor/core/error.h>
 #include <swapadvisor/swap/joint_planner.h>
 #include <swapadvisor/swap/none.h>
 #include <swapadvisor/swap/plan_builder.h>
@@ -32,9 +33,15 @@ void adopt_faster_baseline(const PlanRequest& request, Program& best) {
   const SearchBudget clock(request);
   for (const std::string& name : baselines_by_cost()) {
     if (request.graph->ops.size() > large && clock.interrupted()) return;
-    if (best.predicted.efficiency >= nothing_to_gain || request.stop.stop_requested()) return;
-    Program other = make_planner(name)->plan(request);
-    if (other.predicted.iteration_seconds >= best.predicted.iteration_seconds) continue;
+    const bool any = !best.instructions.empty();
+    if ((any && best.predicted.efficiency >= nothing_to_gain) || request.stop.stop_requested()) return;
+    Program other;
+    try {
+      other = make_planner(name)->plan(request);
+    } catch (const Error&) {
+      continue;  // more host memory than allowed
+    }
+    if (any && other.predicted.iteration_seconds >= best.predicted.iteration_seconds) continue;
     other.planner = planner_name;
     other.seed = request.seed;
     other.search = std::move(best.search);
@@ -61,10 +68,15 @@ Program JointPlanner::plan(const PlanRequest& request) const {
   JointCandidate best = search.best();
   JointEvaluator& evaluator = search.evaluator();
   evaluator.evaluate(best);
-  program = finish_program(planner_name, request, evaluator.instructions(), evaluator.flat(),
-                           evaluator.residents());
+  std::string refusal;
+  try {
+    program = finish_program(planner_name, request, evaluator.instructions(), evaluator.flat(), evaluator.residents());
+  } catch (const Error& error) {
+    refusal = error.what();  // host memory: what a baseline needs may be there
+  }
   program.search = search.report();
   if (request.parts.all()) adopt_faster_baseline(request, program);
+  if (program.instructions.empty()) fail("{}", refusal);
   return program;
 }
 

@@ -86,6 +86,10 @@ TEST(CommandLine, BadUsageIsExitCode2) {
   expect_refusal(run(words({"train"}, tiny, {"--link-bandwidth", "1000"})), 2, "1MB/s");
   expect_refusal(run({"train", "resnet20", "--dataset", "mnist"}), 2, "--data");
   expect_refusal(run({"plan", "resnet20", "--device", "abacus"}), 2, "v100-16g");
+  expect_refusal(run({"plan", "resnet20", "--device", "cpu"}), 2, "profile");
+  for (const char* seed : {"-1", "18446744073709551616", "1.5", "x"})
+    expect_refusal(run({"plan", "resnet20", "--seed", seed}), 2, "--seed");
+  expect_refusal(run({"plan", "resnet20", "--search-seconds", "nan"}), 2, "--search-seconds");
   expect_refusal(run({"train"}), 2, "MODEL");
   expect_refusal(run({"train", "resnet21"}), 2, "resnet20");
   expect_refusal(run(words({"train"}, tiny, {"--planner", "magic"})), 2, "belady");

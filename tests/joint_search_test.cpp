@@ -178,6 +178,26 @@ TEST(JointPlanner, PartsCanBeLeftOut) {
   EXPECT_GT(planned, 120);
 }
 
+// Host memory that one's own plan, or that of any baseline, makes do with is enough.
+TEST(JointPlanner, PlansWithinTheHostMemoryOfAnyBaseline) {
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    const PlanGraph graph = random_plan_graph(seed);
+    PlanRequest request = request_for(graph, 0);
+    request.device = random_device(seed, graph);
+    request.search_evaluations = 30;
+    std::vector<std::int64_t> enough{make_planner("joint")->plan(request).host_bytes};
+    for (const PlannerInfo& info : planner_list())
+      if (!info.searches && info.name != "none") enough.push_back(make_planner(info.name)->plan(request).host_bytes);
+    for (const std::int64_t host : enough) {
+      request.device.host_bytes = host;
+      Program program;
+      ASSERT_NO_THROW(program = make_planner("joint")->plan(request)) << seed << ", " << host;
+      EXPECT_LE(program.host_bytes, host);
+      EXPECT_TRUE(verify(program).valid) << seed;
+    }
+  }
+}
+
 TEST(JointPlanner, BudgetsInEvaluationsAreExact) {
   const PlanGraph graph = random_plan_graph(3, {30, 60, 5000});
   PlanRequest request = request_for(graph, largest_op_bytes(graph) * 5 / 4);

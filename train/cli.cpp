@@ -3,10 +3,13 @@
 
 #include <signal.h>
 
+#include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
+#include <system_error>
 
 namespace swapadvisor {
 namespace {
@@ -228,8 +231,8 @@ void PlanCommandOptions::add_to(CLI::App& command) {
                   default_planner,
               [](const std::string& name) { make_planner(name); })
       ->group(group);
-  command.add_option("--search-seconds", search_seconds, "Search budget in seconds; default: 10, if there is none in evaluations")
-      ->check(CLI::Range(0.0, 1e9))
+  command.add_option("--search-seconds", search_seconds, "Search budget in seconds; 0: the default, 10 if there is none in evaluations")
+      ->check(finite_range(0, 1e9))
       ->group(group);
   command.add_option("--search-evaluations", search_evaluations, "Search budget in evaluations, exact")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 60))
@@ -270,6 +273,17 @@ std::function<void(const PlanProgress&)> report_search(ProgressReporter& reporte
   };
 }
 
+CLI::Validator whole_seed() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        std::uint64_t seed = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+        const bool whole = error == std::errc() && end == text.data() + text.size();
+        return whole ? std::string() : fmt::format("'{}' is no seed: a whole number from 0 to 2^64 - 1", text);
+      },
+      "0 to 2^64 - 1");
+}
+
 CLI::Validator finite_range(double low, double high) {
   return CLI::Validator(
       [low, high](const std::string& text) {
@@ -286,6 +300,9 @@ void warn(const std::string& sentence) {
 }
 
 void check_writable(std::initializer_list<std::string> paths) {
+  for (auto path = paths.begin(); path != paths.end(); ++path)
+    if (!path->empty() && !path->starts_with("/dev/") && std::find(paths.begin(), path, *path) != path)
+      fail("{}: two outputs of this command would be written to this file", *path);
   for (const std::string& path : paths)
     if (!path.empty()) AtomicFile probe(path);  // never committed: leaves nothing
 }

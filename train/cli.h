@@ -108,6 +108,9 @@ CLI::Option* add_checked(CLI::App& command, const std::string& name, std::string
   });
 }
 
+/// A check for seeds: whole numbers that fit, nothing wrapped or rounded.
+CLI::Validator whole_seed();
+
 /// A check for numbers: finite and from `low` to `high`.
 CLI::Validator finite_range(double low, double high);
 

@@ -136,7 +136,7 @@ void add_compare_command(CLI::App& app) {
       });
   command->add_option("--threads", c->threads, "Search threads; they change no answer")
       ->check(CLI::Range(1, 1024));
-  command->add_option("--seed,--planner-seed", c->seed, "Seed of the searches")->capture_default_str();
+  command->add_option("--seed,--planner-seed", c->seed, "Seed of the searches")->check(whole_seed())->capture_default_str();
   command->add_option(
       "--report", c->report,
       "Write one HTML page: the table of planners, and the plans in detail (opens in any browser)");

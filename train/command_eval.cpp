@@ -53,7 +53,7 @@ void add_eval_command(CLI::App& app) {
   c->plan.add_to(*command);
   c->output.add_to(*command);
   command->add_option("--weights", c->weights, "Weights (safetensors)")->required();
-  command->add_option("--seed", c->seed, "Seed of synthetic data")->capture_default_str();
+  command->add_option("--seed", c->seed, "Seed of synthetic data")->check(whole_seed())->capture_default_str();
   command->callback([c] { run_eval(*c); });
 }
 

@@ -133,7 +133,7 @@ void add_plan_command(CLI::App& app) {
   c->output.add_to(*command);
   command->add_option("--threads", c->threads, "Search threads; they change no answer")
       ->check(CLI::Range(1, 1024));
-  command->add_option("--seed,--planner-seed", c->seed, "Seed of the search")->capture_default_str();
+  command->add_option("--seed,--planner-seed", c->seed, "Seed of the search")->check(whole_seed())->capture_default_str();
   command->add_option("--out", c->out, "Write the plan to this file");
   command->add_option("--graph-out", c->graph_out, "Write the planned graph to this file");
   command->add_option("--trace", c->trace,

@@ -141,7 +141,7 @@ void add_step_command(CLI::App& app) {
   command->add_option("--dtype", c->dtype, "Precision: f32 or f64")
       ->check(CLI::IsMember({"f32", "f64"}))
       ->capture_default_str();
-  command->add_option("--seed", c->seed, "Seed of random ops")->capture_default_str();
+  command->add_option("--seed", c->seed, "Seed of random ops")->check(whole_seed())->capture_default_str();
   command->callback([c] { run_step(*c); });
 }
 

@@ -243,8 +243,8 @@ void add_train_command(CLI::App& app) {
   command->add_option("--out", c->out, "Write the trained weights to this file (safetensors)");
   command->add_option("--log", c->log, "Append one JSON object per step to this file");
   command->add_option("--trace", c->trace, "Write the first steps as a Chrome trace (opens in Perfetto)");
-  command->add_option("--seed", c->seed, "Seed of weights, data order and random ops")->capture_default_str();
-  command->add_option("--planner-seed", c->planner_seed, "Seed of the planner's search")->capture_default_str();
+  command->add_option("--seed", c->seed, "Seed of weights, data order and random ops")->check(whole_seed())->capture_default_str();
+  command->add_option("--planner-seed", c->planner_seed, "Seed of the planner's search")->check(whole_seed())->capture_default_str();
   command->add_option("--loader-threads", c->loader_threads, "Threads that prepare batches")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();

@@ -33,14 +33,14 @@ PlanGraph PlanSource::graph() const {
 }
 
 PlanGraph PlanSource::graph_of_model() const {
-  Graph graph(task.model);
-  const Model model = as_usage([&] { return find_model(task.model, task.model_options); });
+  // As `profile` and `train` do: the data decide image size, channels and classes.
+  const auto data = task.open(Split::train, 1);
+  const Model model = task.settle(*data);
+  Graph graph(model.info.name);
   optimizer.check_usage();
-  StepOptions step;
-  step.batch_size = task.batch_size;
-  step.mean.assign(static_cast<std::size_t>(model.info.channels), 0.5);
-  step.deviation.assign(static_cast<std::size_t>(model.info.channels), 0.25);
+  StepOptions step = task.step_options(*data);
   step.optimizer = optimizer.optimizer;
+  step.label_smoothing = optimizer.label_smoothing;
   build_training_graph(graph, model, step);
   if (!profile_file.empty()) {
     const PlanGraph measured = read_graph(profile_file);
