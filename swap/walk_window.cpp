@@ -52,8 +52,8 @@ inline ArenaWindow Walker::free_window(std::int64_t bytes, double free_by) {
   return best;
 }
 
-// The best window of all segments; of an arena in very many pieces, of a part, another one each time, so that
-// a walk takes time in proportion to the ops.
+// The best window of all segments; of an arena in very many pieces, of a part, another one each time: looking
+// at all for each request would take most of the time of a walk.
 template <class Find>
 ArenaWindow Walker::look_around(Find find) {
   const std::size_t count = arena_.size();
