@@ -1,6 +1,6 @@
 // The search over order, recompute, placement and swaps together.
 //
-// A candidate says in which order ops run, which run a second time, what the walk weighs how, and what is on
+// A candidate says in which order ops run, which run again, what the walk weighs how, and what is on
 // the device at iteration boundaries; the walk (swap/walk.h) decides addresses, evictions and prefetches, the
 // simulator gives the seconds of one steady iteration. First come seeds: greedy and natural orders, then
 // sweeps of the price of recompute, coarse to fine; then an evolution of the best.

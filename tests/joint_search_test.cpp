@@ -50,6 +50,13 @@ PlanRequest request_for(const PlanGraph& graph, std::int64_t memory) {
   return request;
 }
 
+PlanRequest random_request(const PlanGraph& graph, std::uint64_t seed, std::int64_t evaluations) {
+  PlanRequest request = request_for(graph, 0);
+  request.device = random_device(seed, graph);
+  request.search_evaluations = evaluations;
+  return request;
+}
+
 // Room for two of four weights: step by step each weight is fetched for each of the 10 steps; layer by layer,
 // once.
 TEST(AffinityOrder, KeepsTheUsesOfAWeightTogether) {
@@ -128,9 +135,7 @@ TEST(JointPlanner, OrderDecidesRecurrentNets) {
 TEST(JointPlanner, NeverSlowerThanAPlannerThatDoesNotSearch) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     const PlanGraph graph = random_plan_graph(seed);
-    PlanRequest request = request_for(graph, 0);
-    request.device = random_device(seed, graph);
-    request.search_evaluations = 60;
+    PlanRequest request = random_request(graph, seed, 60);
     const Program joint = make_planner("joint")->plan(request);
     for (const PlannerInfo& info : planner_list()) {
       if (info.searches || info.name == "none") continue;
@@ -154,9 +159,7 @@ TEST(JointPlanner, PartsCanBeLeftOut) {
   int planned = 0;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     const PlanGraph graph = random_plan_graph(seed);
-    PlanRequest request = request_for(graph, 0);
-    request.device = random_device(seed, graph);
-    request.search_evaluations = 80;
+    PlanRequest request = random_request(graph, seed, 80);
     for (const JointParts& parts : cuts) {
       request.parts = parts;
       Program program;
@@ -182,12 +185,11 @@ TEST(JointPlanner, PartsCanBeLeftOut) {
 TEST(JointPlanner, PlansWithinTheHostMemoryOfAnyBaseline) {
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     const PlanGraph graph = random_plan_graph(seed);
-    PlanRequest request = request_for(graph, 0);
-    request.device = random_device(seed, graph);
-    request.search_evaluations = 30;
+    PlanRequest request = random_request(graph, seed, 30);
     std::vector<std::int64_t> enough{make_planner("joint")->plan(request).host_bytes};
     for (const PlannerInfo& info : planner_list())
-      if (!info.searches && info.name != "none") enough.push_back(make_planner(info.name)->plan(request).host_bytes);
+      if (!info.searches && info.name != "none")
+        enough.push_back(make_planner(info.name)->plan(request).host_bytes);
     for (const std::int64_t host : enough) {
       request.device.host_bytes = host;
       Program program;
