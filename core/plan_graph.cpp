@@ -2,6 +2,8 @@
 #include <swapadvisor/core/plan_graph.h>
 #include <swapadvisor/core/program.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -58,16 +60,31 @@ void check(const PlanGraph& graph) {
       fail("output buffer {} '{}' is never written", b, graph.buffers[b].name);
 }
 
-bool same_structure(const PlanGraph& a, const PlanGraph& b) {
-  const auto same_buffer = [](const PlanBuffer& x, const PlanBuffer& y) {
-    return x.name == y.name && x.bytes == y.bytes && x.kind == y.kind;
-  };
-  const auto same_op = [](const PlanOp& x, const PlanOp& y) {
-    return x.name == y.name && x.type == y.type && x.inputs == y.inputs && x.outputs == y.outputs &&
-           x.workspace_bytes == y.workspace_bytes && x.recomputable == y.recomputable && x.inplace == y.inplace;
-  };
-  return std::equal(a.buffers.begin(), a.buffers.end(), b.buffers.begin(), b.buffers.end(), same_buffer) &&
-         std::equal(a.ops.begin(), a.ops.end(), b.ops.begin(), b.ops.end(), same_op);
+bool same_structure(const PlanGraph& a, const PlanGraph& b) { return structure_difference(a, b).empty(); }
+
+std::string structure_difference(const PlanGraph& graph, const PlanGraph& other) {
+  if (graph.buffers.size() != other.buffers.size() || graph.ops.size() != other.ops.size())
+    return fmt::format("it has {} buffers and {} ops, not {} and {}", other.buffers.size(), other.ops.size(),
+                       graph.buffers.size(), graph.ops.size());
+  for (std::size_t i = 0; i < graph.buffers.size(); ++i) {
+    const PlanBuffer &here = graph.buffers[i], &there = other.buffers[i];
+    if (here.name != there.name) return fmt::format("buffer {} is '{}' there, '{}' here", i, there.name, here.name);
+    if (here.bytes != there.bytes)
+      return fmt::format("buffer '{}' has {} bytes there, {} here", here.name, there.bytes, here.bytes);
+    if (here.kind != there.kind) return fmt::format("buffer '{}' is of another kind", here.name);
+  }
+  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
+    const PlanOp &here = graph.ops[i], &there = other.ops[i];
+    if (here.name != there.name) return fmt::format("op {} is '{}' there, '{}' here", i, there.name, here.name);
+    if (here.type != there.type || here.inputs != there.inputs || here.outputs != there.outputs ||
+        here.recomputable != there.recomputable || here.inplace != there.inplace)
+      return fmt::format("op '{}' has another type, other operands or other flags", here.name);
+    if (here.workspace_bytes != there.workspace_bytes)
+      return fmt::format("op '{}' has {} workspace bytes there, {} here (workspaces are known once the ops are "
+                         "prepared on the device: plan from what `profile` writes)",
+                         here.name, there.workspace_bytes, here.workspace_bytes);
+  }
+  return {};
 }
 
 double total_seconds(const PlanGraph& graph) {

@@ -48,6 +48,10 @@ void check(const PlanGraph& graph);
 /// seconds may differ. The graph's own name does not count.
 bool same_structure(const PlanGraph& a, const PlanGraph& b);
 
+/// The first thing in which `other` is not the same structure as `graph`, for people, such as "op 'conv1' has 0
+/// workspace bytes there, 4096 here" (there: `other`). Empty when they are the same.
+std::string structure_difference(const PlanGraph& graph, const PlanGraph& other);
+
 /// Seconds of all ops, each once: the ideal iteration time.
 double total_seconds(const PlanGraph& graph);
 

@@ -40,8 +40,12 @@ void JointSearch::mutate_placement(JointCandidate& child, Draws& draws) {
     bias_buffers(child, draws);
   else if (kind < 0.7 && parts_.eviction)
     child.policy.stall_weight = std::clamp(child.policy.stall_weight * std::exp(bell(draws)), 0.1, 1000.0);
-  else
+  else if (kind < 0.9)
     change_start(child, draws);
+  else if (kind < 0.97)
+    child.policy.link_share = std::clamp(child.policy.link_share * std::exp(0.1 * bell(draws)), 0.5, 1.1);
+  else
+    child.policy.fit_copies = !child.policy.fit_copies;
 }
 
 void JointSearch::mutate_order(JointCandidate& child, Draws& draws) {

@@ -203,17 +203,20 @@ void JointSearch::settle_parts(JointCandidate& candidate, std::size_t i) const {
       pools_->operators.make(std::vector<bool>(pools_->demand.size_count(), true), spread, draws);
 }
 
-// Orders, each with a few weights of a stall.
+// Orders, each with a few weights of a stall and both ways to list swap-outs.
 void JointSearch::try_orders() {
-  constexpr std::array stall_weights{30.0, 3.0, 100.0};
+  constexpr std::array<std::pair<double, bool>, 4> policies{
+      {{30, true}, {3, false}, {100, true}, {30, false}}};
   const std::vector<AffinityWeights> weights{{1, 1}, {1, 1, true},   {0, 1},         {1, 0.3},    {0.3, 1},
                                              {1, 0}, {1, 0.3, true}, {0.3, 1, true}, {1, 0, true}};
   std::vector<std::vector<std::int32_t>> orders{given_order(table_->graph())};
   const auto time_orders = [&](std::size_t from) {
-    keep(batch((orders.size() - from) * stall_weights.size(),
+    keep(batch((orders.size() - from) * policies.size(),
                [&](std::size_t i, JointCandidate& candidate, JointEvaluator& evaluator) {
                  candidate.order = orders[from + i % (orders.size() - from)];
-                 candidate.policy.stall_weight = stall_weights[i / (orders.size() - from)];
+                 const auto& [stall_weight, fit_copies] = policies[i / (orders.size() - from)];
+                 candidate.policy.stall_weight = stall_weight;
+                 candidate.policy.fit_copies = fit_copies;
                  settle_parts(candidate, i);
                  evaluator.settle(candidate, 4, true);
                }));
@@ -246,8 +249,9 @@ void JointSearch::sweep_prices() {
     const double low = std::log(choice.lowest_price()) - 3, high = std::log(choice.highest_price()) + 3;
     std::vector<RecomputeStyle> styles;
     for (std::size_t chain = 0; chain < 5; ++chain)
-      for (std::size_t stays = 0; stays < 3; ++stays)
-        styles.push_back({chain_lengths[chain], stays_steps[stays]});
+      for (std::size_t stays = 0; stays < 2; ++stays)
+        for (const bool fit : {true, false})
+          styles.push_back({chain_lengths[chain], stays_steps[stays], fit});
     share += share_per_parent;
     for (std::int32_t level = 0; level < levels && !done(); ++level) {
       if (level > 0 && budget_.share(report_.evaluations) > share) break;
@@ -277,6 +281,7 @@ void JointSearch::try_styles(const JointCandidate& parent, RecomputeChoice& choi
       const auto& [log_price, tilt, style] = part[i];
       choice.price_line(std::array{log_price - tilt / 2, log_price + tilt / 2}, sets[i].prices);
       sets[i].longest_chain = style->longest_chain;
+      sets[i].policy.fit_copies = style->fit_copies;
       if (style->stays != stays_for_good) sets[i].stays.assign(table_->op_count(), style->stays);
       choice.choose(sets[i].prices, sets[i].longest_chain, sets[i].again);
     }
@@ -298,6 +303,7 @@ void JointSearch::evolve() {
   constexpr double first_temperature = 3e-3, last_temperature = 3e-5;  // of the seconds
   constexpr std::int32_t cycle = 150;                                  // generations from first to last
   const auto proposals = static_cast<std::size_t>(options_.proposals);
+  drop_recomputes();
   for (; !done(); ++generation_) {
     const double cooled = static_cast<double>(generation_ % cycle) / cycle;
     accept(batch(chains_.size() * proposals,
@@ -313,6 +319,7 @@ void JointSearch::evolve() {
                  }),
            first_temperature * std::pow(last_temperature / first_temperature, cooled));
     if (generation_ % cycle != cycle - 1) continue;
+    drop_recomputes();
     for (std::size_t c = 0; c < chains_.size(); c += 2) chains_[c] = best_;
   }
 }

@@ -124,9 +124,10 @@ class JointSearch {
   static constexpr std::array<std::int32_t, 7> chain_lengths{RecomputeChoice::any_length, 6, 9, 3, 12, 4, 1};
   static constexpr std::array<std::int32_t, 7> stays_steps{stays_for_good, 4, 15, 8, 30, 0, 60};
 
-  /// How values are chosen and made again, in a sweep of prices.
+  /// How values are chosen, made again and swapped out, in a sweep of prices.
   struct RecomputeStyle {
     std::int32_t longest_chain, stays;
+    bool fit_copies;
     double best_seconds = std::numeric_limits<double>::infinity();
   };
   struct PricedStyle {
@@ -141,6 +142,7 @@ class JointSearch {
   void sweep_prices();
   void try_styles(const JointCandidate& parent, RecomputeChoice& choice, std::span<const PricedStyle> to_try);
   void evolve();
+  void drop_recomputes();
   /// Makes and times `count` candidates in parallel, yet as if one by one until the budget in evaluations is
   /// spent: `make` is a function of i, and those that no budget was left for have no order.
   std::vector<JointCandidate> batch(std::size_t count, const Make& make);

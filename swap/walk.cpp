@@ -10,8 +10,8 @@ namespace swapadvisor {
 Walker::Walker(const OpTable& table, const DeviceSpec& device)
     : table_(&table),
       limit_(device.memory_bytes),
-      h2d_(device.h2d_bytes_per_second),
-      d2h_(device.d2h_bytes_per_second),
+      link_h2d_(device.h2d_bytes_per_second),
+      link_d2h_(device.d2h_bytes_per_second),
       latency_(device.copy_latency_seconds),
       fixed_(table.buffer_count(), -1),
       states_(table.buffer_count()) {
@@ -82,6 +82,8 @@ void Walker::prepare(const WalkRequest& request) {
   const bool new_fixed = run_end_.empty() || policy_.fixed_fraction != request.policy.fixed_fraction ||
                          policy_.fixed_largest != request.policy.fixed_largest;
   policy_ = request.policy;
+  h2d_ = link_h2d_ * policy_.link_share;
+  d2h_ = link_d2h_ * policy_.link_share;
   if (new_order) order_.assign(request.order.begin(), request.order.end());
   if (new_fixed) choose_fixed();
   if (new_order || new_fixed) {
@@ -107,6 +109,8 @@ void Walker::prepare(const WalkRequest& request) {
   run_offsets_begin_.clear();
   in_step_ = -1;
   in_ready_ = out_ready_ = 0;
+  ins_.clear();
+  outs_.clear();
 }
 
 void Walker::load_start() {
@@ -145,29 +149,45 @@ inline void Walker::touch_segment(std::int32_t buffer, std::int32_t next, double
 void Walker::swap_out(std::int32_t buffer, std::int32_t step) {
   State& s = state(buffer);
   const std::int64_t offset = fixed(buffer) ? fixed_[static_cast<std::size_t>(buffer)] : s.offset;
+  const double seconds = copy_seconds(table_->bytes(buffer), d2h_);
+  if (policy_.fit_copies) {
+    const CopyTimeline::Slot slot = outs_.find(step, end_of(step), seconds);
+    outs_.add(slot, seconds);
+    step = slot.step;
+    s.swapped_out_seconds = slot.start + seconds;
+  } else {
+    s.swapped_out_seconds = out_ready_ = std::max(out_ready_, end_of(step)) + seconds;
+  }
   copies_.push_back({InstructionKind::swap_out, buffer, offset, step});
-  out_ready_ = std::max(out_ready_, end_of(step)) + copy_seconds(table_->bytes(buffer), d2h_);
   s.swapped_out = step;
-  s.swapped_out_seconds = out_ready_;
   s.dirty = false;
 }
 
 void Walker::swap_in(std::int32_t buffer, const Room& room, std::int32_t step) {
   State& s = state(buffer);
-  in_step_ = policy_.on_demand ? step - 1 : std::max({in_step_, room.since, s.swapped_out, s.not_before});
-  SWAPADVISOR_ASSERT(in_step_ < step, "a swap-in of buffer {} comes after step {} that needs it", buffer,
-                     step);
-  const double start = std::max({in_ready_, room.since_seconds, s.swapped_out_seconds,
-                                 end_of(policy_.on_demand ? step - 1 : s.not_before)});
-  in_ready_ = start + copy_seconds(table_->bytes(buffer), h2d_);
-  copies_.push_back({InstructionKind::swap_in, buffer, room.offset, in_step_, s.not_before, s.in_by});
+  const double seconds = copy_seconds(table_->bytes(buffer), h2d_);
+  std::int32_t after = std::max({room.since, s.swapped_out, s.not_before});
+  double start = std::max({room.since_seconds, s.swapped_out_seconds, end_of(s.not_before)});
+  if (policy_.fit_copies) {
+    const CopyTimeline::Slot slot = ins_.find(after, start, seconds);
+    ins_.add(slot, seconds);
+    start = slot.start;
+    after = slot.step;
+  } else {
+    after = policy_.on_demand ? step - 1 : std::max(in_step_, after);
+    start = std::max({start, in_ready_, policy_.on_demand ? end_of(step - 1) : 0.0});
+  }
+  SWAPADVISOR_ASSERT(after < step, "a swap-in of buffer {} comes after step {} that needs it", buffer, step);
+  in_step_ = std::max(in_step_, after);
+  in_ready_ = std::max(in_ready_, start + seconds);
+  copies_.push_back({InstructionKind::swap_in, buffer, room.offset, after, s.not_before, s.in_by});
   if (s.forced) forced_bytes_ += table_->graph().buffers[static_cast<std::size_t>(buffer)].bytes;
   s.forced = false;
-  s.swapped_in = in_step_;
-  s.ready_seconds = in_ready_;
+  s.swapped_in = after;
+  s.ready_seconds = start + seconds;
   s.dirty = false;
   if (fixed(buffer)) return;
-  arena_[place(buffer, room)].since = in_step_;
+  arena_[place(buffer, room)].since = after;
 }
 
 // Only what has been used since it came: there is a step behind which to list the swap-out.
@@ -185,6 +205,7 @@ void Walker::evict(std::size_t segment, std::int32_t step) {
   if (s.dirty || copied_when_clean(buffer)) {
     swap_out(buffer, policy_.on_demand ? step - 1 : s.dirty ? s.last_write : s.last_access);
     free_seconds = std::max(free_seconds, s.swapped_out_seconds);
+    since = std::max(since, s.swapped_out);
   }
   if (policy_.on_demand) since = step - 1;
   free_segment(segment, since, free_seconds);

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <swapadvisor/swap/arena_map.h>
+#include <swapadvisor/swap/copy_timeline.h>
 #include <swapadvisor/swap/instruction_list.h>
 #include <swapadvisor/swap/op_table.h>
 #include <swapadvisor/swap/order_uses.h>
@@ -28,6 +29,12 @@ struct WalkPolicy {
   /// Copies are listed at the op that asks for them and wait for the op before it: no prefetch, no early
   /// swap-out.
   bool on_demand = false;
+  /// Copies take the first pause of their stream that is long enough and make no copy planned before later.
+  /// Else swap-outs start as soon as the value is written, before those of later values, and swap-ins one
+  /// after the other.
+  bool fit_copies = false;
+  /// The part of the link's speed that copies are expected to get: less than 1 where both directions share it.
+  double link_share = 1;
   /// What the host store holds already needs no swap-out; else only inputs and outputs go without.
   bool clean_eviction = true;
   /// What a second of estimated stall weighs against a second of link time spent on evicting what is needed
@@ -139,6 +146,7 @@ class Walker {
   void finish_run(std::int32_t step, double start);
   void swap_in(std::int32_t buffer, const Room& room, std::int32_t step);
   void swap_out(std::int32_t buffer, std::int32_t step);
+  double out_end(const ArenaSegment& segment) const;
   void evict(std::size_t segment, std::int32_t step);
   bool copied_when_clean(std::int32_t buffer) const;
   void free_segment(std::size_t segment, std::int32_t since, double since_seconds);
@@ -181,7 +189,8 @@ class Walker {
 
   const OpTable* table_;
   std::int64_t limit_;
-  double h2d_, d2h_, latency_;
+  double link_h2d_, link_d2h_, latency_;
+  double h2d_ = 0, d2h_ = 0;  // as expected
   WalkPolicy policy_;
   std::span<const float> bias_;  // of the walk in progress
 
@@ -204,8 +213,9 @@ class Walker {
   std::int64_t workspace_offset_ = 0;
   std::int32_t in_step_ = -1;  // the last swap-in is listed after this step
   double in_ready_ = 0, out_ready_ = 0;
+  CopyTimeline ins_, outs_;  // where copies are fitted in
 
-  std::vector<ForcedSwap> outs_, fetches_;  // by step of eviction, of fetching
+  std::vector<ForcedSwap> forced_outs_, fetches_;  // by step of eviction, of fetching
   std::size_t next_out_ = 0, next_fetch_ = 0;
   std::int64_t forced_bytes_ = 0;
   double awaited_seconds_ = 0;             // the next run does not start before

@@ -7,13 +7,13 @@
 namespace swapadvisor {
 
 void Walker::load_forced(std::span<const ForcedSwap> forced) {
-  outs_.clear();
+  forced_outs_.clear();
   fetches_.clear();
   next_out_ = next_fetch_ = 0;
   forced_bytes_ = 0;
   awaited_seconds_ = 0;
   for (const ForcedSwap& swap : forced) {
-    if (swap.after >= 0) outs_.push_back(swap);
+    if (swap.after >= 0) forced_outs_.push_back(swap);
     if (swap.use < 0) continue;
     SWAPADVISOR_ASSERT(swap.fetch > swap.after && swap.fetch <= swap.use,
                        "buffer {} is fetched at step {}, used at {}", swap.buffer, swap.fetch, swap.use);
@@ -25,7 +25,7 @@ void Walker::load_forced(std::span<const ForcedSwap> forced) {
       s.in_by = swap.in_by;
     }
   }
-  std::stable_sort(outs_.begin(), outs_.end(),
+  std::stable_sort(forced_outs_.begin(), forced_outs_.end(),
                    [](const ForcedSwap& a, const ForcedSwap& b) { return a.after < b.after; });
   std::stable_sort(fetches_.begin(), fetches_.end(), [](const ForcedSwap& a, const ForcedSwap& b) {
     return a.fetch != b.fetch ? a.fetch < b.fetch : a.use < b.use;
@@ -34,7 +34,8 @@ void Walker::load_forced(std::span<const ForcedSwap> forced) {
 
 void Walker::force_outs(std::int32_t step) {
   awaited_seconds_ = 0;
-  for (; next_out_ < outs_.size() && outs_[next_out_].after == step; ++next_out_) force_out(outs_[next_out_]);
+  for (; next_out_ < forced_outs_.size() && forced_outs_[next_out_].after == step; ++next_out_)
+    force_out(forced_outs_[next_out_]);
 }
 
 void Walker::force_out(const ForcedSwap& swap) {

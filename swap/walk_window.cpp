@@ -6,6 +6,14 @@
 
 namespace swapadvisor {
 
+// When a swap-out of the segment's buffer would be done.
+inline double Walker::out_end(const ArenaSegment& segment) const {
+  const double seconds = copy_seconds(segment.bytes, d2h_);
+  if (!policy_.fit_copies) return std::max(out_ready_, segment.dirty_seconds) + seconds;
+  const State& s = state(segment.buffer);
+  return outs_.find(s.dirty ? s.last_write : s.last_access, segment.dirty_seconds, seconds).start + seconds;
+}
+
 // When the window's readers, and the swap-outs that its eviction takes, are done; or any time from `enough`
 // on when that is later.
 inline double Walker::free_seconds(const ArenaWindow& window, double enough) const {
@@ -13,9 +21,7 @@ inline double Walker::free_seconds(const ArenaWindow& window, double enough) con
   for (std::size_t k = window.first; k < window.last && ready < enough; ++k) {
     const ArenaSegment& segment = arena_.segments()[k];
     ready = std::max(ready, segment.since_seconds);
-    if (segment.dirty_seconds >= 0)
-      ready =
-          std::max(ready, std::max(out_ready_, segment.dirty_seconds) + copy_seconds(segment.bytes, d2h_));
+    if (segment.dirty_seconds >= 0) ready = std::max(ready, out_end(segment));
   }
   return ready;
 }
@@ -67,11 +73,13 @@ ArenaWindow Walker::look_around(Find find) {
 }
 
 ArenaWindow Walker::cheapest_window(std::int64_t bytes, std::int32_t step, bool copy_in) {
-  // A swap-in cannot end before the ones already listed; whatever is free by then makes nobody wait any
-  // longer.
+  // A swap-in waits for the ones already listed; whatever is free by then makes nobody wait any longer.
   const double copying = copy_in ? copy_seconds(bytes, h2d_) : 0;
   const double started = end_of(step - 1);
-  const double no_wait = std::max(started - copying, copy_in ? in_ready_ : 0.0);
+  double no_wait = started - copying;
+  if (copy_in)
+    no_wait = policy_.fit_copies ? ins_.find(-1, std::max(0.0, no_wait), copying).start
+                                 : std::max(no_wait, in_ready_);
   ArenaWindow best = free_window(bytes, no_wait);
   if (best.found()) return best;
 

@@ -5,6 +5,7 @@
 #include <swapadvisor/swap/verify_clocks.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace swapadvisor::test {
@@ -16,22 +17,33 @@ std::uint64_t mix(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// Eight bytes at a time: random graphs move many megabytes.
+// Random graphs move many megabytes: four chains of eight bytes each, which a processor runs side by side.
 std::uint64_t hash_bytes(const void* data, std::int64_t bytes, std::uint64_t start) {
+  constexpr std::int64_t lanes = 4, block = 8 * lanes;
   const auto* in = static_cast<const unsigned char*>(data);
-  std::uint64_t hash = start;
-  for (std::int64_t i = 0; i < bytes; i += 8) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, in + i, static_cast<std::size_t>(std::min<std::int64_t>(8, bytes - i)));
-    hash = mix(hash ^ word) + 0x9e3779b97f4a7c15;
-  }
-  return hash;
+  std::uint64_t hash[lanes] = {start, start + 1, start + 2, start + 3};
+  const auto absorb = [&](const unsigned char* from) {
+    for (std::int64_t lane = 0; lane < lanes; ++lane) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, from + 8 * lane, 8);
+      hash[lane] = std::rotl(hash[lane] ^ word, 29) * 0x9e3779b97f4a7c15;
+    }
+  };
+  std::int64_t i = 0;
+  for (; i + block <= bytes; i += block) absorb(in + i);
+  unsigned char rest[block] = {};
+  std::memcpy(rest, in + i, static_cast<std::size_t>(bytes - i));
+  absorb(rest);
+  std::uint64_t all = mix(start ^ static_cast<std::uint64_t>(bytes));
+  for (const std::uint64_t lane : hash) all = mix(all ^ lane) + 0x9e3779b97f4a7c15;
+  return all;
 }
 
 void fill(void* data, std::int64_t bytes, std::uint64_t seed) {
   auto* out = static_cast<unsigned char*>(data);
   for (std::int64_t i = 0; i < bytes; i += 8) {
-    const std::uint64_t word = mix(seed + static_cast<std::uint64_t>(i));
+    std::uint64_t word = (seed + static_cast<std::uint64_t>(i)) * 0xbf58476d1ce4e5b9;
+    word ^= word >> 32;
     std::memcpy(out + i, &word, static_cast<std::size_t>(std::min<std::int64_t>(8, bytes - i)));
   }
 }
@@ -231,7 +243,27 @@ std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>> dead_ranges(cons
   return DeadRanges(program).ranges();
 }
 
+ReferenceRun run_reference(const PlanGraph& graph, int iterations) {
+  Reference reference(graph);
+  ReferenceRun run;
+  for (int i = 0; i < iterations; ++i) {
+    reference.run_iteration();
+    auto& outputs = run.outputs.emplace_back(graph.buffers.size());
+    for (std::size_t b = 0; b < graph.buffers.size(); ++b)
+      if (graph.buffers[b].kind == BufferKind::output) outputs[b] = reference.buffers[b];
+  }
+  run.persistent.resize(graph.buffers.size());
+  for (std::size_t b = 0; b < graph.buffers.size(); ++b)
+    if (is_persistent(graph.buffers[b].kind)) run.persistent[b] = std::move(reference.buffers[b]);
+  return run;
+}
+
 std::string run_and_compare(const Program& program, int iterations, bool drain) {
+  return run_and_compare(program, run_reference(program.graph, iterations), drain);
+}
+
+std::string run_and_compare(const Program& program, const ReferenceRun& reference, bool drain) {
+  const int iterations = static_cast<int>(reference.outputs.size());
   const PlanGraph& graph = program.graph;
   const auto device = make_cpu_device({.threads = 1});
   DeviceHostStore host(*device, program.device.host_bytes);
@@ -248,11 +280,10 @@ std::string run_and_compare(const Program& program, int iterations, bool drain) 
   if (host.bytes() > program.host_bytes)
     return fmt::format("the executor reserved {} host bytes, the program promises {}", host.bytes(),
                        program.host_bytes);
-  Reference reference(graph);
   const auto compare = [&](const IterationResult& result) -> std::string {
-    reference.run_iteration();
+    const std::vector<Bytes>& expected = reference.outputs[static_cast<std::size_t>(result.iteration)];
     for (std::size_t b = 0; b < graph.buffers.size(); ++b)
-      if (graph.buffers[b].kind == BufferKind::output && result.outputs[b] != reference.buffers[b])
+      if (graph.buffers[b].kind == BufferKind::output && result.outputs[b] != expected[b])
         return fmt::format("iteration {}: output '{}' differs", result.iteration, graph.buffers[b].name);
     return {};
   };
@@ -279,7 +310,7 @@ std::string run_and_compare(const Program& program, int iterations, bool drain) 
   for (std::size_t b = 0; b < graph.buffers.size(); ++b) {
     if (!is_persistent(graph.buffers[b].kind)) continue;
     const auto slot = host.find(graph.buffers[b].name);
-    if (!std::equal(slot.begin(), slot.end(), reference.buffers[b].begin()))
+    if (!std::equal(slot.begin(), slot.end(), reference.persistent[b].begin()))
       return fmt::format("after {} iterations '{}' differs", iterations, graph.buffers[b].name);
   }
   return {};

@@ -32,11 +32,20 @@ struct Reference {
   std::int64_t iteration = 0;
 };
 
+/// What the host sees of a reference: outputs after each iteration, persistent buffers after the last; by buffer.
+struct ReferenceRun {
+  std::vector<std::vector<Bytes>> outputs;
+  std::vector<Bytes> persistent;
+};
+ReferenceRun run_reference(const PlanGraph& graph, int iterations);
+
 /// Per instruction, arena ranges whose content no later instruction reads and that may be overwritten right after it.
 std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>> dead_ranges(const Program& program);
 
 /// Executes `iterations` iterations (drained and reloaded half way when `drain`), with freed memory poisoned, and
 /// compares every output and persistent buffer with the reference. Empty when all are equal.
 std::string run_and_compare(const Program& program, int iterations, bool drain);
+/// The same with a reference that several plans of one graph share.
+std::string run_and_compare(const Program& program, const ReferenceRun& reference, bool drain);
 
 }  // namespace swapadvisor::test

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <swapadvisor/core/error.h>
 #include <swapadvisor/core/plan_graph.h>
@@ -67,6 +69,19 @@ TEST(PlanGraph, SameStructureIgnoresSecondsAndTheGraphsName) {
   other.name += "2";
   other.ops[0].seconds = 7;
   EXPECT_TRUE(same_structure(small_graph(), other));
+}
+
+TEST(PlanGraph, StructureDifferenceNamesTheFirst) {
+  PlanGraph other = small_graph();
+  EXPECT_EQ(structure_difference(small_graph(), other), "");
+  other.ops[0].workspace_bytes = 7;
+  EXPECT_THAT(structure_difference(small_graph(), other),
+              testing::StartsWith("op '" + other.ops[0].name + "' has 7 workspace bytes there, 0 here"));
+  other.buffers[0].bytes = 5;
+  EXPECT_EQ(structure_difference(small_graph(), other),
+            fmt::format("buffer '{}' has 5 bytes there, {} here", other.buffers[0].name, small_graph().buffers[0].bytes));
+  other.ops.pop_back();
+  EXPECT_THAT(structure_difference(small_graph(), other), testing::StartsWith("it has "));
 }
 
 TEST(PlanGraph, SameStructureSeesEveryOtherField) {

@@ -70,11 +70,12 @@ TEST(RandomPlans, EveryPlanExecutesToTheSameBits) {
   for (std::uint64_t seed = 0; seed < graph_count(); ++seed) {
     const PlanGraph graph = graph_for(seed);
     const DeviceSpec device = random_device(seed, graph);
+    const test::ReferenceRun reference = test::run_reference(graph, 5);
     for (const PlannerInfo& info : planner_list()) {
       SCOPED_TRACE("graph " + std::to_string(seed) + ", planner " + info.name);
       if (info.name == "none" && device_bytes_needed(graph) > device.memory_bytes) continue;
       const Program program = make_planner(info.name)->plan(small_request(graph, device));
-      ASSERT_EQ(test::run_and_compare(program, 5, seed % 2 == 0), "");
+      ASSERT_EQ(test::run_and_compare(program, reference, seed % 2 == 0), "");
     }
   }
 }

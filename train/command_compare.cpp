@@ -50,7 +50,7 @@ void print_row(const ReportPlan& row) {
     return;
   }
   const Prediction& p = row.program.predicted;
-  fmt::print("{:<14}{:>9.2f} %{:>12}{:>12}{:>12}{:>12}{:>12}{:>9.2f} %{:>10}{}\n", row.planner,
+  fmt::print("{:<14}{:>9.2f} %{:>12}{:>12}{:>12}{:>12}{:>12}{:>10.2f} %{:>11}{}\n", row.planner,
              100 * p.efficiency, format_seconds(p.iteration_seconds), format_bytes(p.swap_in_bytes),
              format_bytes(p.swap_out_bytes), format_seconds(p.recompute_seconds),
              format_bytes(p.fallback_bytes), 100 * p.ideal_seconds / p.swap_bound_seconds,
@@ -87,7 +87,7 @@ void run_compare(const CompareCommand& c) {
   if (!c.output.json) {
     fmt::print("{} ops, {} needed, {} allowed on {}\n", graph.ops.size(), format_bytes(needed),
                format_bytes(device.memory_bytes), device.name);
-    fmt::print("{:<14}{:>11}{:>12}{:>12}{:>12}{:>12}{:>12}{:>11}{:>10}\n", "planner", "efficiency",
+    fmt::print("{:<14}{:>11}{:>12}{:>12}{:>12}{:>12}{:>12}{:>12}{:>11}\n", "planner", "efficiency",
                "iteration", "swap in", "swap out", "recompute", "fallback", "swap bound", "planned in");
   }
   auto rows = nlohmann::ordered_json::array();

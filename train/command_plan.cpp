@@ -8,6 +8,8 @@
 #include <swapadvisor/train/planning.h>
 #include <swapadvisor/train/report.h>
 
+#include <filesystem>
+#include <fstream>
 #include <optional>
 
 namespace swapadvisor {
@@ -98,11 +100,13 @@ void run_simulate(const std::string& path, const std::string& trace, const std::
   print_prediction(program, 0);
 }
 
-/// A plan whose indices are out of range is refused while it is read: not valid either.
+/// A plan whose indices are out of range is refused while it is read: not valid either. A file that cannot be read
+/// says nothing about a plan: throws `Error`.
 Verdict verdict_on(const std::string& path) {
   try {
     return verify(read_plan(path));
   } catch (const Error& error) {
+    if (!std::ifstream(path) || std::filesystem::is_directory(path)) throw;
     return {false, error.what()};
   }
 }

@@ -46,8 +46,8 @@ PlanGraph PlanSource::graph_of_model() const {
     const PlanGraph measured = read_graph(profile_file);
     PlanGraph plain = measured;
     for (PlanOp& op : plain.ops) op.workspace_bytes = 0;
-    if (!same_structure(plain, lower(graph, {})))
-      fail("{}: the profile is of another graph than '{}' with these options", profile_file, task.model);
+    if (const std::string difference = structure_difference(lower(graph, {}), plain); !difference.empty())
+      fail("{}: the profile is of another graph than '{}' with these options: {}", profile_file, task.model, difference);
     return measured;
   }
   const auto compute = find_compute_spec(device);

@@ -47,9 +47,10 @@ SessionOptions SessionPlanning::options() {
 Program SessionPlanning::make(const Planner& planner, const PlanRequest& request) {
   PlanRequest own = request;
   std::optional<InterruptPart> search;
+  if (interrupt_ != nullptr && interrupt_->token().stop_requested()) fail("interrupted before the search");
   if (interrupt_ != nullptr && planner.info().searches) own.stop = search.emplace(*interrupt_).token();
   source_ = make_plan(plan_, planner, own, reporter_, PlanMatch::similar, context_);
-  const bool stopped = search && own.stop.stop_requested();
+  const bool stopped = search && own.stop.stop_requested() && !interrupt_->token().stop_requested();
   search.reset();
   const SearchReport& report = source_.program.search;
   if (source_.cached)

@@ -122,9 +122,8 @@ void Session::measure() {
 
 void Session::load_plan() {
   program_ = read_plan(options_.plan_file);
-  if (!same_structure(program_.graph, plan_graph_))
-    fail("{}: the plan is for another graph than '{}': names, types or bytes differ", options_.plan_file,
-         graph_.name());
+  if (const std::string difference = structure_difference(plan_graph_, program_.graph); !difference.empty())
+    fail("{}: the plan is for another graph than '{}': {}", options_.plan_file, graph_.name(), difference);
   if (program_.arena_bytes > spec_.memory_bytes)
     fail("{}: the plan {}", options_.plan_file,
          format_need(program_.arena_bytes, spec_.memory_bytes, "device memory"));
