@@ -192,7 +192,25 @@ void JointSearch::note_progress() {
   if (request_->progress) request_->progress({budget_.seconds(), report_.evaluations, best_.seconds, ideal_});
 }
 
-// What a first candidate is, besides its order and weight, by what may be decided.
+namespace {
+
+// What is left of a direction's speed when both copy.
+double shared_link(const DeviceSpec& device) {
+  const double both = device.h2d_bytes_per_second + device.d2h_bytes_per_second;
+  return device.duplex_bytes_per_second > 0 ? std::min(1.0, device.duplex_bytes_per_second / both) : 1;
+}
+
+WalkPolicy policy_of(bool fit_copies, double link_share, double stall_weight) {
+  WalkPolicy policy;
+  policy.fit_copies = fit_copies;
+  policy.link_share = link_share;
+  policy.stall_weight = stall_weight;
+  return policy;
+}
+
+}  // namespace
+
+// What a first candidate is, besides its order and policy, by what may be decided.
 void JointSearch::settle_parts(JointCandidate& candidate, std::size_t i) const {
   candidate.policy.clean_eviction = parts_.clean_eviction;
   if (!parts_.eviction) candidate.policy.eviction = WalkPolicy::Eviction::distance;
@@ -203,20 +221,19 @@ void JointSearch::settle_parts(JointCandidate& candidate, std::size_t i) const {
       pools_->operators.make(std::vector<bool>(pools_->demand.size_count(), true), spread, draws);
 }
 
-// Orders, each with a few weights of a stall and both ways to list swap-outs.
+// Orders, each with a few weights of a stall and ways to list copies.
 void JointSearch::try_orders() {
-  constexpr std::array<std::pair<double, bool>, 4> policies{
-      {{30, true}, {3, false}, {100, true}, {30, false}}};
+  const double shared = shared_link(request_->device);
+  const WalkPolicy policies[]{policy_of(true, shared, 30), policy_of(false, 1, 3),
+                              policy_of(true, shared, 100), policy_of(true, 1, 30)};
   const std::vector<AffinityWeights> weights{{1, 1}, {1, 1, true},   {0, 1},         {1, 0.3},    {0.3, 1},
                                              {1, 0}, {1, 0.3, true}, {0.3, 1, true}, {1, 0, true}};
   std::vector<std::vector<std::int32_t>> orders{given_order(table_->graph())};
   const auto time_orders = [&](std::size_t from) {
-    keep(batch((orders.size() - from) * policies.size(),
+    keep(batch((orders.size() - from) * std::size(policies),
                [&](std::size_t i, JointCandidate& candidate, JointEvaluator& evaluator) {
                  candidate.order = orders[from + i % (orders.size() - from)];
-                 const auto& [stall_weight, fit_copies] = policies[i / (orders.size() - from)];
-                 candidate.policy.stall_weight = stall_weight;
-                 candidate.policy.fit_copies = fit_copies;
+                 candidate.policy = policies[i / (orders.size() - from)];
                  settle_parts(candidate, i);
                  evaluator.settle(candidate, 4, true);
                }));
@@ -240,6 +257,11 @@ void JointSearch::sweep_prices() {
   constexpr std::int32_t levels = 7, flat_levels = 4;
   constexpr std::size_t best_styles = 3;
   constexpr double share_per_parent = 0.15;  // of the budget, beyond which no level begins
+  const double shared = shared_link(request_->device);
+  const RecomputeStyle ways[]{{0, stays_steps[0], true, shared},
+                              {0, stays_steps[0], true, 1},
+                              {0, stays_steps[1], true, shared},
+                              {0, stays_steps[0], false, 1}};
   double share = budget_.share(report_.evaluations);
   const auto parents = static_cast<std::ptrdiff_t>(std::min<std::size_t>(2, chains_.size()));
   for (const JointCandidate& parent :
@@ -249,9 +271,8 @@ void JointSearch::sweep_prices() {
     const double low = std::log(choice.lowest_price()) - 3, high = std::log(choice.highest_price()) + 3;
     std::vector<RecomputeStyle> styles;
     for (std::size_t chain = 0; chain < 5; ++chain)
-      for (std::size_t stays = 0; stays < 2; ++stays)
-        for (const bool fit : {true, false})
-          styles.push_back({chain_lengths[chain], stays_steps[stays], fit});
+      for (const RecomputeStyle& way : ways)
+        styles.push_back(way), styles.back().longest_chain = chain_lengths[chain];
     share += share_per_parent;
     for (std::int32_t level = 0; level < levels && !done(); ++level) {
       if (level > 0 && budget_.share(report_.evaluations) > share) break;
@@ -282,6 +303,7 @@ void JointSearch::try_styles(const JointCandidate& parent, RecomputeChoice& choi
       choice.price_line(std::array{log_price - tilt / 2, log_price + tilt / 2}, sets[i].prices);
       sets[i].longest_chain = style->longest_chain;
       sets[i].policy.fit_copies = style->fit_copies;
+      sets[i].policy.link_share = style->link_share;
       if (style->stays != stays_for_good) sets[i].stays.assign(table_->op_count(), style->stays);
       choice.choose(sets[i].prices, sets[i].longest_chain, sets[i].again);
     }

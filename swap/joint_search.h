@@ -128,6 +128,7 @@ class JointSearch {
   struct RecomputeStyle {
     std::int32_t longest_chain, stays;
     bool fit_copies;
+    double link_share;
     double best_seconds = std::numeric_limits<double>::infinity();
   };
   struct PricedStyle {
