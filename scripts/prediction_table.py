@@ -18,8 +18,8 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MODELS = {
     "resnet50": (["--batch-size", "8", "--image-size", "224"], 6),
-    "resnet20": (["--dataset", "mnist", "--data", str(ROOT / "data" / "mnist"), "--batch-size", "128"], 40),
-    "mlp": (["--hidden", "1024", "--layers", "40", "--batch-size", "256"], 40),
+    "resnet20": (["--dataset", "mnist", "--data", str(ROOT / "data" / "mnist"), "--batch-size", "128"], 24),
+    "mlp": (["--hidden", "1024", "--layers", "40", "--batch-size", "256"], 10),
 }
 V100_LINK = 12e9
 
