@@ -258,10 +258,12 @@ void JointSearch::sweep_prices() {
   constexpr std::size_t best_styles = 3;
   constexpr double share_per_parent = 0.15;  // of the budget, beyond which no level begins
   const double shared = shared_link(request_->device);
-  const RecomputeStyle ways[]{{0, stays_steps[0], true, shared},
-                              {0, stays_steps[0], true, 1},
-                              {0, stays_steps[1], true, shared},
-                              {0, stays_steps[0], false, 1}};
+  std::vector<RecomputeStyle> ways{{0, stays_steps[0], true, shared},
+                                   {0, stays_steps[0], true, 1},
+                                   {0, stays_steps[1], true, shared},
+                                   {0, stays_steps[0], false, 1}};
+  if (pools_)  // lists copies its own way
+    ways = {{0, stays_steps[0], false, 1}, {0, stays_steps[1], false, 1}, {0, stays_steps[2], false, 1}};
   double share = budget_.share(report_.evaluations);
   const auto parents = static_cast<std::ptrdiff_t>(std::min<std::size_t>(2, chains_.size()));
   for (const JointCandidate& parent :
