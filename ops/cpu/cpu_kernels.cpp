@@ -7,6 +7,7 @@ KernelSet portable_kernels() {
   KernelSet set;
   add_elementwise_kernels(set);
   add_batch_norm_kernels(set);
+  add_activation_kernels(set);
   add_softmax_kernels(set);
   add_dropout_kernels(set);
   add_update_kernels(set);

@@ -24,6 +24,8 @@ void add_elementwise_kernels(KernelSet& set);
 void add_batch_norm_kernels(KernelSet& set);
 /// softmax_cross_entropy, its backward op, correct_count.
 void add_softmax_kernels(KernelSet& set);
+/// sigmoid, tanh, gelu and their backward ops.
+void add_activation_kernels(KernelSet& set);
 /// dropout, dropout_backward.
 void add_dropout_kernels(KernelSet& set);
 /// sgd, bn_running_update, finite_check.

@@ -1,39 +1,16 @@
 // softmax_cross_entropy, its backward form, correct_count: one row at a time, sums in double over fixed
 // lanes.
 #include <swapadvisor/core/parallel.h>
+#include <swapadvisor/ops/cpu/functions.h>
 #include <swapadvisor/ops/cpu/register.h>
-#include <swapadvisor/ops/cpu/vector.h>
 #include <swapadvisor/ops/softmax_cross_entropy.h>
 
 #include <atomic>
-#include <bit>
 #include <cmath>
 #include <limits>
 
 namespace swapadvisor {
 namespace {
-
-/// e^x for x ≤ 0, within 2 units in the last place, without branches: x = n·ln 2 + r, e^x = 2^n·e^r, Taylor
-/// series to r^7 (|r| ≤ ln 2 / 2, remainder below 6e-9). Results below the normal range become 0.
-SWAPADVISOR_INLINE float exponential(float x) {
-  constexpr float round_to_integer = 0x1.8p23f;
-  const float shifted = x * 0x1.715476p0f + round_to_integer;
-  const float n = shifted - round_to_integer;
-  const float r = (x - n * 0x1.62e4p-1f) - n * 0x1.7f7d1cp-20f;
-  float series = (1.0f / 5040) * r + 1.0f / 720;
-  series = series * r + 1.0f / 120;
-  series = series * r + 1.0f / 24;
-  series = series * r + 1.0f / 6;
-  series = series * r + 0.5f;
-  series = series * r + 1.0f;
-  series = series * r + 1.0f;
-  const float power = std::bit_cast<float>((std::bit_cast<std::uint32_t>(shifted) << 23) + 0x3f800000U);
-  return x < -87.0f ? 0.0f : series * power;
-}
-
-SWAPADVISOR_INLINE double exponential(double x) {
-  return std::exp(x);
-}
 
 /// Largest element, Σ e^(x − largest), Σ x.
 struct RowSums {
