@@ -63,6 +63,7 @@ struct OpCase {
 
 std::vector<OpCase> elementwise_cases();
 std::vector<OpCase> activation_cases();
+std::vector<OpCase> transformer_cases();
 std::vector<OpCase> batch_norm_cases();
 std::vector<OpCase> loss_cases();
 std::vector<OpCase> update_cases();

@@ -8,6 +8,9 @@ KernelSet portable_kernels() {
   add_elementwise_kernels(set);
   add_batch_norm_kernels(set);
   add_activation_kernels(set);
+  add_layer_norm_kernels(set);
+  add_attention_softmax_kernels(set);
+  add_embedding_kernels(set);
   add_softmax_kernels(set);
   add_dropout_kernels(set);
   add_update_kernels(set);

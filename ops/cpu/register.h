@@ -26,6 +26,12 @@ void add_batch_norm_kernels(KernelSet& set);
 void add_softmax_kernels(KernelSet& set);
 /// sigmoid, tanh, gelu and their backward ops.
 void add_activation_kernels(KernelSet& set);
+/// layer_norm, layer_norm_backward.
+void add_layer_norm_kernels(KernelSet& set);
+/// softmax, softmax_backward.
+void add_attention_softmax_kernels(KernelSet& set);
+/// embedding, embedding_grad, shift_labels.
+void add_embedding_kernels(KernelSet& set);
 /// dropout, dropout_backward.
 void add_dropout_kernels(KernelSet& set);
 /// sgd, bn_running_update, finite_check.
