@@ -1,7 +1,9 @@
 #include <swapadvisor/autograd/gradients.h>
 #include <swapadvisor/ops/add.h>
-#include <swapadvisor/ops/check.h>
+#include <swapadvisor/ops/contiguous.h>
 #include <swapadvisor/ops/fill.h>
+#include <swapadvisor/ops/reshape.h>
+#include <swapadvisor/ops/slice.h>
 
 #include <algorithm>
 
@@ -48,6 +50,23 @@ struct Partial {
   bool is_sum = false;
 };
 
+/// A slice of a tensor and its gradient.
+struct SlicePart {
+  View view;
+  Tensor gradient;
+};
+
+/// The slice of `parts` along `dimension` that starts first, at `start` or later; −1 if there is none.
+int first_from(const std::vector<SlicePart>& parts, int dimension, std::int64_t start) {
+  int best = -1;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const View& view = parts[i].view;
+    if (view.dimension != dimension || view.start < start) continue;
+    if (best < 0 || view.start < parts[index(best)].view.start) best = static_cast<int>(i);
+  }
+  return best;
+}
+
 class Differentiation {
  public:
   Differentiation(Tensor loss, std::span<const Tensor> wanted,
@@ -69,9 +88,11 @@ class Differentiation {
     contribute(loss_.id(), fill(graph_, loss_.spec(), 1, prefix_ + "seed"));
     for (int t = loss_.id(); t >= 0; --t) {
       if (!depends_[index(t)]) continue;
+      join_slices(t);
       const TensorInfo info = graph_.tensors()[index(t)];
+      if (info.base < 0 || wanted_by_id_.contains(t)) give_own_strides(t);
       if (info.base >= 0)
-        through_view(t, info.base);
+        through_view(t, info.base, info.view);
       else if (info.writer >= 0 && t == first_dependent_output(info.writer))
         through_node(info.writer);
       tell_complete(t);
@@ -97,10 +118,54 @@ class Differentiation {
       complete_(at->second, partial_[index(t)].value);
   }
 
-  void through_view(int view, int base) {
-    const Tensor gradient = partial_[index(view)].value;
-    if (gradient && depends_[index(base)])
-      contribute(base, graph_.reshape(gradient, graph_.spec(base).shape));
+  /// Views take gradients in any strides. Ops, and whoever asked for the gradient, get it like the tensor.
+  void give_own_strides(int t) {
+    Tensor& value = partial_[index(t)].value;
+    if (value) value = like_tensor(value, t);
+  }
+
+  void through_view(int t, int base, const View& view) {
+    const Tensor gradient = partial_[index(t)].value;
+    if (!gradient || !depends_[index(base)]) return;
+    switch (view.kind) {
+      case View::Kind::reshape:
+        return contribute(base, numbered("copy", base, [&](const std::string& name) {
+                            return reshape(gradient, graph_.spec(base).shape, name);
+                          }));
+      case View::Kind::permute: {
+        Shape inverse = view.order;
+        for (int i = 0; i < inverse.rank(); ++i) inverse[static_cast<int>(view.order[i])] = i;
+        return contribute(base, graph_.permute(gradient, inverse));
+      }
+      case View::Kind::slice:
+        slices_[base].push_back({view, gradient});
+    }
+  }
+
+  /// Slices wait until all of a tensor's are there, so that those of a split become one op, not a sum of
+  /// padded ones.
+  void join_slices(int t) {
+    const auto found = slices_.find(t);
+    if (found == slices_.end()) return;
+    std::vector<SlicePart> parts = std::move(found->second);
+    slices_.erase(found);
+    while (!parts.empty()) {
+      // One pass along the dimension of the first part; what overlaps is left for the next.
+      const int dimension = parts[0].view.dimension;
+      std::vector<Tensor> row;
+      std::vector<std::int64_t> starts;
+      std::int64_t end = 0;
+      for (int i = first_from(parts, dimension, 0); i >= 0; i = first_from(parts, dimension, end)) {
+        const SlicePart& part = parts[index(i)];
+        row.push_back(part.gradient);
+        starts.push_back(part.view.start);
+        end = part.view.start + part.gradient.shape()[dimension];
+        parts.erase(parts.begin() + i);
+      }
+      contribute(t, numbered("slices", t, [&](const std::string& name) {
+                   return slice_backward(row, graph_.spec(t), dimension, starts, name);
+                 }));
+    }
   }
 
   void through_node(int id) {
@@ -127,22 +192,38 @@ class Differentiation {
   }
 
   void contribute(int t, Tensor value) {
-    require_same(value.spec(), fmt::format("the gradient of '{}'", Tensor(graph_, t).name()), graph_.spec(t),
-                 "the tensor");
+    const TensorSpec& spec = graph_.spec(t);
+    if (value.dtype() != spec.dtype || value.shape() != spec.shape)
+      fail("the gradient of '{}' is {} but the tensor is {}; they must be alike", Tensor(graph_, t).name(),
+           to_string(value.spec()), to_string(spec));
     Partial& partial = partial_[index(t)];
     if (!partial.value) {
       partial.value = value;
-    } else if (!partial.is_sum) {
-      partial = {add(partial.value, value, sum_name(t)), true};
-    } else {
-      partial.value = accumulate(partial.value, value, sum_name(t));
+      return;
     }
+    value = like_tensor(value, t);
+    give_own_strides(t);
+    partial.value = numbered("sum", t, [&](const std::string& name) {
+      return partial.is_sum ? accumulate(partial.value, value, name) : add(partial.value, value, name);
+    });
+    partial.is_sum = true;
   }
 
-  /// Numbered per buffer, which may have several tensors (views, updates) with several partial sums each.
-  std::string sum_name(int t) {
-    const int buffer = graph_.tensors()[index(t)].buffer;
-    return fmt::format("{}sum/{}/{}", prefix_, Tensor(graph_, t).name(), ++sums_[buffer]);
+  Tensor like_tensor(Tensor value, int t) {
+    return numbered("copy", t,
+                    [&](const std::string& name) { return contiguous_like(value, graph_.spec(t), name); });
+  }
+
+  /// What `build` makes, under the name "grad/WHAT/BUFFER/1", …: a buffer may have several tensors (views,
+  /// updates), each with several such nodes. Where no node was needed the number stays free.
+  template <class F>
+  Tensor numbered(const char* what, int t, F build) {
+    const std::string path = fmt::format("{}{}/{}/", prefix_, what, Tensor(graph_, t).name());
+    const std::size_t nodes = graph_.nodes().size();
+    int& number = numbers_[path];
+    const Tensor made = build(path + std::to_string(number + 1));
+    if (graph_.nodes().size() > nodes) ++number;
+    return made;
   }
 
   Graph& graph_;
@@ -152,7 +233,8 @@ class Differentiation {
   std::string prefix_;
   std::vector<bool> depends_;
   std::vector<Partial> partial_;
-  std::unordered_map<int, int> sums_;
+  std::unordered_map<int, std::vector<SlicePart>> slices_;
+  std::unordered_map<std::string, int> numbers_;
 };
 
 }  // namespace

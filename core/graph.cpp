@@ -117,14 +117,47 @@ std::vector<Tensor> Graph::apply(std::shared_ptr<const Op> op, std::vector<Tenso
   return outputs;
 }
 
-Tensor Graph::reshape(Tensor tensor, const Shape& shape) {
+Tensor Graph::add_view(Tensor tensor, const TensorSpec& spec, const View& view, std::int64_t offset) {
   TensorInfo info = tensors_[static_cast<std::size_t>(tensor.id())];
-  const TensorSpec spec = TensorSpec::dense(info.spec.dtype, shape);
-  if (!info.spec.is_row_major() || spec.numel() != info.spec.numel())
-    fail("cannot view {} as {}", to_string(info.spec), to_string(shape));
   info.spec = spec;
+  info.byte_offset += offset * size_of(spec.dtype);
   info.base = tensor.id();
+  info.view = view;
   return {*this, add_tensor(info)};
+}
+
+Tensor Graph::reshape(Tensor tensor, const Shape& shape) {
+  const std::optional<TensorSpec> spec = reshaped(tensor.spec(), shape);
+  if (!spec) fail("cannot view {} as {}", to_string(tensor.spec()), to_string(shape));
+  return add_view(tensor, *spec, {});
+}
+
+Tensor Graph::permute(Tensor tensor, const Shape& order) {
+  TensorSpec spec = tensor.spec();
+  std::array<bool, Shape::max_rank> used{};
+  bool valid = order.rank() == spec.rank();
+  for (int i = 0; valid && i < spec.rank(); ++i) {
+    valid = order[i] >= 0 && order[i] < spec.rank() && !used[static_cast<std::size_t>(order[i])];
+    if (valid) used[static_cast<std::size_t>(order[i])] = true;
+  }
+  if (!valid) fail("cannot order the dimensions of {} as {}", to_string(spec), to_string(order));
+  for (int i = 0; i < spec.rank(); ++i) {
+    const int from = static_cast<int>(order[i]);
+    spec.shape[i] = tensor.spec().shape[from];
+    spec.strides[i] = tensor.spec().strides[from];
+  }
+  return add_view(tensor, spec, {.kind = View::Kind::permute, .order = order});
+}
+
+Tensor Graph::slice(Tensor tensor, int dimension, std::int64_t start, std::int64_t length) {
+  TensorSpec spec = tensor.spec();
+  if (dimension < 0 || dimension >= spec.rank()) fail("{} has no dimension {}", to_string(spec), dimension);
+  const std::int64_t extent = spec.shape[dimension];
+  if (start < 0 || length < 1 || start > extent - length)
+    fail("cannot take {} elements from {} on of dimension {} of {}", length, start, dimension, to_string(spec));
+  spec.shape[dimension] = length;
+  return add_view(tensor, spec, {.kind = View::Kind::slice, .order = {}, .dimension = dimension, .start = start},
+                  start * spec.strides[dimension]);
 }
 
 Tensor Graph::find(const std::string& name) {

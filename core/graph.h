@@ -30,6 +30,15 @@ struct Buffer {
   bool frozen = false;  ///< a parameter that is not trained, see `Graph::freeze`
 };
 
+/// How a view shows the tensor it was made from.
+struct View {
+  enum class Kind : std::uint8_t { reshape, permute, slice };
+  Kind kind = Kind::reshape;
+  Shape order;             ///< permute: dimension i of the view is dimension order[i] of the base
+  int dimension = 0;       ///< slice: the dimension that is cut
+  std::int64_t start = 0;  ///< slice: the first element of it
+};
+
 /// A tensor: a typed view of a buffer, as one node wrote it.
 struct TensorInfo {
   TensorSpec spec;
@@ -37,6 +46,7 @@ struct TensorInfo {
   std::int64_t byte_offset = 0;
   int writer = -1;  ///< node that wrote the value; −1 for inputs and persistent buffers before their first update
   int base = -1;    ///< for views: the tensor viewed
+  View view{};      ///< and how
 };
 
 /// An op applied to tensors.
@@ -71,8 +81,15 @@ class Graph {
   /// when inference refuses, or when an operand is a value that a later op has overwritten.
   std::vector<Tensor> apply(std::shared_ptr<const Op> op, std::vector<Tensor> inputs, std::string_view name = {});
 
-  /// A read-only view of the same bytes with another shape. The tensor must be row major and have as many elements.
+  /// Read-only views of the same bytes, which keep the whole buffer alive. ops/reshape.h, transpose.h, slice.h and
+  /// split.h have builders on top of them that copy where a view is not possible.
+  /// With another shape of as many elements. Throws `Error` when no strides express it, see `reshaped`.
   Tensor reshape(Tensor tensor, const Shape& shape);
+  /// With the dimensions in another order: dimension i of the view is dimension order[i] of `tensor`. Throws `Error`
+  /// when `order` is not a permutation of 0, 1, ….
+  Tensor permute(Tensor tensor, const Shape& order);
+  /// Elements [start, start + length) of one dimension. Throws `Error` when they are not there.
+  Tensor slice(Tensor tensor, int dimension, std::int64_t start, std::int64_t length);
 
   // Deques: references to elements, such as a tensor's name or spec, stay valid while the graph grows.
   const std::deque<Buffer>& buffers() const { return buffers_; }
@@ -105,6 +122,8 @@ class Graph {
   Tensor named_buffer(const std::string& name, BufferKind kind, const TensorSpec& spec, const Initializer& init);
   int add_buffer(std::string name, BufferKind kind, const TensorSpec& spec, const Initializer& init);
   int add_tensor(TensorInfo info);
+  /// A view of `tensor` with another spec, `offset` elements further on.
+  Tensor add_view(Tensor tensor, const TensorSpec& spec, const View& view, std::int64_t offset = 0);
 
   std::string name_;
   std::deque<Buffer> buffers_;

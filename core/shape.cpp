@@ -76,6 +76,27 @@ Layout TensorSpec::layout() const {
   return is_channels_last() && !is_row_major() ? Layout::channels_last : Layout::row_major;
 }
 
+std::optional<TensorSpec> reshaped(const TensorSpec& spec, const Shape& shape) {
+  TensorSpec result = TensorSpec::dense(spec.dtype, shape);
+  if (result.numel() != spec.numel()) return std::nullopt;
+  if (spec.is_row_major()) return result;
+  // Neighbouring dimensions that lie in memory like one are a run; every new dimension must fall within one run.
+  int to = shape.rank() - 1;
+  std::int64_t stride = spec.strides[spec.rank() - 1], run = 1, covered = 1;
+  for (int d = spec.rank() - 1; d >= 0; --d) {
+    run *= spec.shape[d];
+    if (d > 0 && (spec.shape[d - 1] == 1 || spec.strides[d - 1] == run * stride)) continue;
+    for (; to >= 0 && (covered < run || shape[to] == 1); --to) {
+      result.strides[to] = covered * stride;
+      covered *= shape[to];
+    }
+    if (covered != run) return std::nullopt;
+    if (d > 0) stride = spec.strides[d - 1];
+    run = covered = 1;
+  }
+  return result;
+}
+
 std::string to_string(const TensorSpec& spec) {
   const char* suffix = spec.layout() == Layout::channels_last ? ":nhwc" : "";
   return fmt::format("{}{}{}", name_of(spec.dtype), to_string(spec.shape), suffix);

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -61,6 +62,10 @@ struct TensorSpec {
 
   friend bool operator==(const TensorSpec&, const TensorSpec&) = default;
 };
+
+/// The same memory seen with another shape, in logical (row-major) order. Absent when the element counts differ or no
+/// strides express it, as for most shapes after a permutation.
+std::optional<TensorSpec> reshaped(const TensorSpec& spec, const Shape& shape);
 
 /// "f32[8, 64, 56, 56]" with ":nhwc" appended for channels-last tensors.
 std::string to_string(const TensorSpec& spec);

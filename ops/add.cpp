@@ -9,7 +9,7 @@ class AddOp final : public Op {
   std::string_view type() const override { return "add"; }
   std::vector<TensorSpec> infer(std::span<const TensorSpec> inputs) const override {
     require_floating(inputs[0], "a");
-    require_dense(inputs[0], "a");
+    require_filled(inputs[0], "a");
     require_same(inputs[0], "a", inputs[1], "b");
     return {inputs[0]};
   }
@@ -27,7 +27,7 @@ class AccumulateOp final : public Op {
   std::string_view type() const override { return "accumulate"; }
   std::vector<TensorSpec> infer(std::span<const TensorSpec> inputs) const override {
     require_floating(inputs[0], "sum");
-    require_dense(inputs[0], "sum");
+    require_filled(inputs[0], "sum");
     require_same(inputs[0], "sum", inputs[1], "x");
     return {inputs[0]};
   }

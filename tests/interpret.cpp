@@ -140,6 +140,10 @@ std::vector<std::byte> scatter(const TensorSpec& spec, const std::vector<double>
   return to_bytes(stored);
 }
 
+std::int64_t buffer_bytes(const Graph& graph, int tensor) {
+  return graph.buffers()[index(graph.tensors()[index(tensor)].buffer)].spec.bytes();
+}
+
 }  // namespace
 
 Interpreter::Interpreter(const Graph& graph, const KernelSet& kernels, const InterpretOptions& options)
@@ -171,6 +175,12 @@ HostBuffers initial_buffers(const Graph& graph, std::uint64_t seed) {
   return buffers;
 }
 
+std::vector<std::byte> tensor_bytes(const Tensor& tensor, const HostBuffers& buffers) {
+  const std::vector<std::byte>& all = buffers.at(tensor.name());
+  const std::int64_t offset = tensor.graph().tensors()[index(tensor.id())].byte_offset;
+  return {all.begin() + offset, all.begin() + offset + tensor.spec().bytes()};
+}
+
 std::vector<Alias> allowed_aliases(const Graph& graph) {
   std::vector<Alias> aliases;
   for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
@@ -178,7 +188,7 @@ std::vector<Alias> allowed_aliases(const Graph& graph) {
     if (!node.op->traits().inplace) continue;
     for (std::size_t out = 0; out < node.outputs.size(); ++out)
       for (std::size_t in = 0; in < node.inputs.size(); ++in)
-        if (graph.spec(node.outputs[out]).bytes() == graph.spec(node.inputs[in]).bytes())
+        if (buffer_bytes(graph, node.outputs[out]) == buffer_bytes(graph, node.inputs[in]))
           aliases.push_back({static_cast<int>(i), static_cast<int>(out), static_cast<int>(in)});
   }
   return aliases;

@@ -70,6 +70,9 @@ std::vector<T> from_bytes(const std::vector<std::byte>& bytes) {
   return values;
 }
 
+/// The bytes of a dense tensor, which may be a view of part of its buffer.
+std::vector<std::byte> tensor_bytes(const Tensor& tensor, const HostBuffers& buffers);
+
 /// Elements in logical (row-major) order, as double, from bytes in `spec`'s order; and back.
 std::vector<double> to_logical(const TensorSpec& spec, const std::vector<std::byte>& bytes);
 std::vector<std::byte> from_logical(const TensorSpec& spec, const std::vector<double>& values);

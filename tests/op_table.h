@@ -70,6 +70,7 @@ std::vector<OpCase> update_cases();
 std::vector<OpCase> convolution_cases();
 std::vector<OpCase> pooling_cases();
 std::vector<OpCase> matrix_cases();
+std::vector<OpCase> view_cases();
 
 /// All of the above.
 std::vector<OpCase> op_table();

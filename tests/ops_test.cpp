@@ -75,7 +75,7 @@ TEST_P(Ops, GradientMatchesFiniteDifferences) {
     const std::string name = with.wanted[i].name();
     ASSERT_TRUE(with.gradients[i]) << name << " has no gradient";
     ASSERT_EQ(with.gradients[i].shape(), with.wanted[i].shape()) << name;
-    const auto gradient = from_bytes<double>(analytic.at(with.gradients[i].name()));
+    const auto gradient = from_bytes<double>(tensor_bytes(with.gradients[i], analytic));
     const auto x = from_bytes<double>(start.at(name));
     const double tolerance = op_case().gradient_tolerance * std::max(1.0, largest(gradient));
     const std::size_t stride = 1 + x.size() / 120;  // a sample of large operands
@@ -159,7 +159,7 @@ TEST_P(Ops, LayoutsAgree) {
   interpret(nhwc.graph, kernels, b);
   if (op_case().name.starts_with("dropout")) return;  // draws follow memory order
   const auto compare = [&](const Tensor& x, const Tensor& y) {
-    const auto p = to_logical(x.spec(), a.at(x.name())), q = to_logical(y.spec(), b.at(y.name()));
+    const auto p = to_logical(x.spec(), tensor_bytes(x, a)), q = to_logical(y.spec(), tensor_bytes(y, b));
     ASSERT_EQ(p.size(), q.size());
     const double tolerance = 1e-11 * std::max(1.0, largest(p));
     for (std::size_t e = 0; e < p.size(); ++e) ASSERT_NEAR(p[e], q[e], tolerance) << x.name();

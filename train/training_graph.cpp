@@ -1,5 +1,6 @@
 #include <swapadvisor/autograd/gradients.h>
 #include <swapadvisor/ops/cast.h>
+#include <swapadvisor/ops/contiguous.h>
 #include <swapadvisor/ops/correct_count.h>
 #include <swapadvisor/ops/finite_check.h>
 #include <swapadvisor/ops/image_to_float.h>
@@ -29,6 +30,15 @@ Tensor build_forward(Graph& graph, const Model& model, const StepOptions& option
   return loss;
 }
 
+/// Two parameters may have the same gradient, or parts of one: an output is a buffer of its own.
+void output_gradient(Tensor gradient, const std::string& name) {
+  Graph& graph = gradient.graph();
+  const TensorInfo& info = graph.tensors()[static_cast<std::size_t>(gradient.id())];
+  const Buffer& buffer = graph.buffers()[static_cast<std::size_t>(info.buffer)];
+  const bool whole = info.base < 0 && buffer.kind == BufferKind::temporary;
+  graph.output(whole ? gradient : copy(gradient, "copy/" + name), name);
+}
+
 }  // namespace
 
 bool is_model_buffer(const Buffer& buffer) {
@@ -46,7 +56,7 @@ void minimize(Tensor loss, const OptimizerOptions& options, bool output_gradient
   // Each update follows its gradient at once, so that few gradients live together.
   gradients(loss, parameters, [&](std::size_t i, Tensor gradient) {
     optimizer.update(parameters[i], gradient, finite);
-    if (output_gradients) graph.output(gradient, "grad." + parameters[i].name());
+    if (output_gradients) output_gradient(gradient, "grad." + parameters[i].name());
   });
   graph.output(loss, names::loss);
 }

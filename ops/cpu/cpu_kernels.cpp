@@ -21,6 +21,7 @@ KernelSet portable_kernels() {
   add_global_avg_pool_kernels(set);
   add_matmul_kernels(set);
   add_bias_kernels(set);
+  add_copy_kernels(set);
   add_layout_kernels(set);
   return set;
 }

@@ -15,6 +15,8 @@ void add_global_avg_pool_kernels(KernelSet& set);
 void add_matmul_kernels(KernelSet& set);
 /// bias_add, bias_grad.
 void add_bias_kernels(KernelSet& set);
+/// contiguous, concat, slice_backward.
+void add_copy_kernels(KernelSet& set);
 /// to_layout.
 void add_layout_kernels(KernelSet& set);
 
