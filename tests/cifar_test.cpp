@@ -40,7 +40,7 @@ void write_cifar10(const std::string& folder) {
   std::ofstream(folder + "/test_batch.bin", std::ios::binary) << record({8}) << record({3});
 }
 
-void expect_image(const Dataset& data, std::int64_t index, int label) {
+void expect_image(const ImageDataset& data, std::int64_t index, int label) {
   EXPECT_EQ(data.label(index), label) << index;
   std::vector<std::uint8_t> image(pixels);
   data.image(index, image);
@@ -49,8 +49,8 @@ void expect_image(const Dataset& data, std::int64_t index, int label) {
 }
 
 void expect_cifar10(const std::string& folder) {
-  const auto train = open_dataset("cifar10", folder, Split::train),
-             test = open_dataset("cifar10", folder, Split::test);
+  const auto train = open_cifar(Cifar::cifar10, folder, Split::train),
+             test = open_cifar(Cifar::cifar10, folder, Split::test);
   EXPECT_EQ(train->size(), 15);
   EXPECT_EQ(train->image_shape(), (Shape{3, 32, 32}));
   EXPECT_EQ(train->classes(), 10);
@@ -81,8 +81,8 @@ TEST(CifarTest, Cifar100HasFineLabels) {
   std::filesystem::create_directory(folder.path("cifar-100-binary"));
   folder.write("cifar-100-binary/train.bin", record({19, 99}) + record({0, 42}) + record({3, 0}));
   folder.write("cifar-100-binary/test.bin", record({11, 77}));
-  const auto train = open_dataset("cifar100", folder.path(), Split::train),
-             test = open_dataset("cifar100", folder.path(), Split::test);
+  const auto train = open_cifar(Cifar::cifar100, folder.path(), Split::train),
+             test = open_cifar(Cifar::cifar100, folder.path(), Split::test);
   ASSERT_EQ(train->size(), 3);
   EXPECT_EQ(train->classes(), 100);
   expect_image(*train, 0, 99);

@@ -4,6 +4,7 @@
 #include <swapadvisor/ops/flatten.h>
 #include <swapadvisor/ops/global_avg_pool.h>
 #include <swapadvisor/ops/relu.h>
+#include <swapadvisor/train/synthetic.h>
 #include <swapadvisor/train/trainer.h>
 #include <swapadvisor/train/weights.h>
 #include <temporary_folder.h>
@@ -23,12 +24,12 @@ Model small_resnet() {
   return find_model("resnet20", options);
 }
 
-std::unique_ptr<Dataset> small_data(const Model& model, Split split, std::int64_t size = 16) {
+std::unique_ptr<ImageDataset> small_data(const Model& model, Split split, std::int64_t size = 16) {
   DatasetOptions data;
   data.image_shape = {model.info.channels, model.info.image_size, model.info.image_size};
   data.classes = static_cast<int>(model.info.classes);
   data.size = size;
-  return open_dataset("synthetic", "", split, data);
+  return make_synthetic(split, data);
 }
 
 TrainerOptions small_run(const Dataset& data, std::int64_t steps) {
@@ -145,15 +146,15 @@ TEST(Freeze, TheOthersAreUpdatedAsIfNothingWereFrozen) {
 }
 
 TEST(Freeze, LayersInEvaluationModeKeepTheirStatistics) {
-  Model model = small_resnet();
-  const auto data = small_data(model, Split::train);
-  const auto classes = model.info.classes;
+  const ModelInfo info = small_resnet().info;
+  const auto data = small_data(small_resnet(), Split::train);
+  const auto classes = info.classes;
   for (const Mode mode : {Mode::eval, Mode::train}) {
-    model.logits = [=](const Scope& scope, Tensor images) {
+    const Model model = image_classifier(info, [=](const Scope& scope, Tensor images) {
       const Scope backbone = scope.in_mode(mode) / "backbone";
       const Tensor x = relu(batch_norm(backbone / "bn", conv2d(backbone / "conv", images, 4, 3)));
       return linear(scope / "fc", flatten(global_avg_pool(x)), classes);
-    };
+    });
     Runtime runtime({.device = {.threads = 1}});
     TrainerOptions options = small_run(*data, 3);
     options.step.frozen = {"backbone"};

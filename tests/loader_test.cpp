@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <swapadvisor/ops/softmax_cross_entropy.h>
 #include <swapadvisor/train/loader.h>
 #include <swapadvisor/train/synthetic.h>
 
@@ -16,12 +17,17 @@ namespace {
 using testing::Each;
 using testing::HasSubstr;
 
-std::unique_ptr<Dataset> samples(std::int64_t size) {
+std::unique_ptr<ImageDataset> samples(std::int64_t size) {
   DatasetOptions options;
   options.size = size;
   options.image_shape = {1, 3, 4};
   options.classes = 1000000;  // labels tell samples apart
   return make_synthetic(Split::train, options);
+}
+
+std::vector<std::int32_t> labels_of(const Batch& batch) {
+  const auto labels = batch.values<std::int32_t>("target");
+  return {labels.begin(), labels.end()};
 }
 
 LoaderOptions options_of(std::int64_t batch_size, LastBatch last = LastBatch::drop) {
@@ -72,10 +78,13 @@ TEST(LoaderTest, EachEpochVisitsEverySampleOnce) {
   for (std::int64_t epoch : {0, 1}) {
     std::multiset<std::int32_t> seen;
     for (const Batch& batch : batches)
-      if (batch.epoch == epoch) seen.insert(batch.labels.begin(), batch.labels.begin() + batch.valid);
+      if (batch.epoch == epoch) {
+        const auto labels = labels_of(batch);
+        seen.insert(labels.begin(), labels.begin() + batch.valid);
+      }
     EXPECT_EQ(seen, expected);
   }
-  EXPECT_NE(batches[0].labels, batches[11].labels);
+  EXPECT_NE(labels_of(batches[0]), labels_of(batches[11]));
 }
 
 TEST(LoaderTest, PadsOrDropsTheLastBatch) {
@@ -85,10 +94,12 @@ TEST(LoaderTest, PadsOrDropsTheLastBatch) {
   EXPECT_EQ(dropped.steps_per_epoch(), 2);
   const Batch last = take(padded).back();
   EXPECT_EQ(last.valid, 3);
-  ASSERT_EQ(last.labels.size(), 10u);
-  ASSERT_EQ(last.images.size(), 120u);
-  EXPECT_THAT(std::vector(last.labels.begin() + 3, last.labels.end()), Each(ignored_label));
-  EXPECT_THAT(std::vector(last.images.begin() + 36, last.images.end()), Each(0));
+  const auto labels = labels_of(last);
+  const auto images = last.values<std::uint8_t>("input");
+  ASSERT_EQ(labels.size(), 10u);
+  ASSERT_EQ(images.size(), 120u);
+  EXPECT_THAT(std::vector(labels.begin() + 3, labels.end()), Each(ignored_label));
+  EXPECT_THAT(std::vector(images.begin() + 36, images.end()), Each(0));
   const std::vector<Batch> batches = take(dropped);
   EXPECT_EQ(batches[2].epoch, 1);
   for (const Batch& batch : batches) EXPECT_EQ(batch.valid, 10);
@@ -104,9 +115,10 @@ TEST(LoaderTest, WithoutShuffleAndAugmentationRowsAreTheSamples) {
   std::vector<std::uint8_t> image(12);
   for (const Batch& batch : take(loader))
     for (std::int64_t row = 0; row < batch.valid; ++row, ++sample) {
-      EXPECT_EQ(batch.labels[static_cast<std::size_t>(row)], data->label(sample));
+      EXPECT_EQ(labels_of(batch)[static_cast<std::size_t>(row)], data->label(sample));
       data->image(sample, image);
-      EXPECT_TRUE(std::equal(image.begin(), image.end(), batch.images.begin() + 12 * row));
+      EXPECT_TRUE(
+          std::equal(image.begin(), image.end(), batch.values<std::uint8_t>("input").begin() + 12 * row));
     }
   EXPECT_EQ(sample, 12);
 }
@@ -161,7 +173,7 @@ TEST(LoaderTest, StopsCleanlyWithBatchesInFlight) {
 }
 
 // Throws for one sample, and counts what is asked of it.
-class Faulty : public Dataset {
+class Faulty : public ImageDataset {
  public:
   explicit Faulty(std::int64_t bad) : bad_(bad) {}
   std::int64_t size() const override { return 100; }

@@ -7,6 +7,7 @@
 #include <swapadvisor/ops/fill.h>
 #include <swapadvisor/ops/finite_check.h>
 #include <swapadvisor/ops/image_to_float.h>
+#include <swapadvisor/ops/label_count.h>
 #include <swapadvisor/ops/relu.h>
 #include <swapadvisor/ops/scale.h>
 #include <swapadvisor/ops/sgd.h>
@@ -109,6 +110,7 @@ TEST_F(OpErrors, Losses) {
       },
       "label smoothing must be in [0, 1]");
   expect_error([&] { correct_count(f32({4, 3}), f32({4})); }, "labels must be i32[4], got f32[4]");
+  expect_error([&] { label_count(f32({4})); }, "labels must be i32[4], got f32[4]");
   expect_error([&] { finite_check(f32({}), state(DType::i64, {})); }, "flag must be a i32 scalar");
 }
 

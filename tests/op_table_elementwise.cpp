@@ -7,6 +7,7 @@
 #include <swapadvisor/ops/dropout.h>
 #include <swapadvisor/ops/finite_check.h>
 #include <swapadvisor/ops/image_to_float.h>
+#include <swapadvisor/ops/label_count.h>
 #include <swapadvisor/ops/relu.h>
 #include <swapadvisor/ops/scale.h>
 #include <swapadvisor/ops/sgd.h>
@@ -205,6 +206,12 @@ std::vector<OpCase> loss_cases() {
       {.name = "correct_count",
        .operands = {{.shape = {41, 5}}, labels(41, integer_values(5))},
        .build = correct},
+      {.name = "label_count",
+       .operands = {labels(41, some_ignored(5))},
+       .build = [](const OperandTensors& in) { return Results{label_count(in[0])}; }},
+      {.name = "label_count_one",
+       .operands = {labels(1, constant_values(ignored_label))},
+       .build = [](const OperandTensors& in) { return Results{label_count(in[0])}; }},
       {.name = "correct_count_large",
        .operands = {{.shape = {997, 11}, .values = integer_values(6)}, labels(997, some_ignored(11))},
        .build = correct},

@@ -18,7 +18,7 @@ std::string key_of(const std::vector<std::uint8_t>& pixels) {
   return {pixels.begin(), pixels.end()};
 }
 
-std::vector<std::uint8_t> image_of(const Dataset& dataset, std::int64_t index) {
+std::vector<std::uint8_t> image_of(const ImageDataset& dataset, std::int64_t index) {
   std::vector<std::uint8_t> pixels(static_cast<std::size_t>(dataset.image_bytes()));
   dataset.image(index, pixels);
   return pixels;
@@ -117,8 +117,9 @@ TEST(SyntheticTest, RefusesOptionsOutOfRange) {
 
 TEST(DatasetTest, OpensByKindAndListsTheKinds) {
   EXPECT_EQ(open_dataset("synthetic", "", Split::train, small())->size(), 500);
-  EXPECT_THAT(message_of<Error>([] { open_dataset("mnits", "x", Split::train); }),
-              AllOf(HasSubstr("'mnits'"), HasSubstr("mnist, cifar10, cifar100, synthetic")));
+  EXPECT_THAT(
+      message_of<Error>([] { open_dataset("mnits", "x", Split::train); }),
+      AllOf(HasSubstr("'mnits'"), HasSubstr("mnist, cifar10, cifar100, synthetic")));
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ Format format_of(Cifar kind) {
           .deviation = {0.2673, 0.2564, 0.2762}};
 }
 
-class CifarImages : public Dataset {
+class CifarImages : public ImageDataset {
  public:
   CifarImages(Format format, std::string records, std::string doubt)
       : format_(std::move(format)), records_(std::move(records)), doubt_(std::move(doubt)) {}
@@ -110,7 +110,7 @@ std::string read_records(const Format& format, const std::string& file) {
 
 }  // namespace
 
-std::unique_ptr<Dataset> open_cifar(Cifar kind, const std::string& folder, Split split) {
+std::unique_ptr<ImageDataset> open_cifar(Cifar kind, const std::string& folder, Split split) {
   Format format = format_of(kind);
   const std::vector<std::string>& files = split == Split::train ? format.train : format.test;
   const std::filesystem::path found = find_folder(format, folder, files.front());

@@ -18,6 +18,6 @@ enum class Cifar : std::uint8_t {
 /// or 2 (CIFAR-100: coarse, fine) label bytes and the 3072 bytes of a red, a green and a blue plane; any
 /// number of them, but `doubt` names the files whose number is not that of the published ones. Throws `Error`
 /// naming file and record for what is missing or does not fit.
-std::unique_ptr<Dataset> open_cifar(Cifar kind, const std::string& path, Split split);
+std::unique_ptr<ImageDataset> open_cifar(Cifar kind, const std::string& path, Split split);
 
 }  // namespace swapadvisor

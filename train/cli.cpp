@@ -105,9 +105,15 @@ void TaskOptions::add_to(CLI::App& command, bool model_required) {
   number("--channels", model_options.channels, "Channels of the images");
   number("--classes", model_options.classes, "Classes");
   number("--width", model_options.width, "ResNets: channels after the stem");
-  number("--hidden", model_options.hidden, "mlp: features of a hidden layer");
-  number("--layers", model_options.layers, "mlp: hidden layers");
-  command.add_option("--dropout", model_options.dropout, "mlp: dropout probability after each hidden layer")
+  number("--hidden", model_options.hidden, "Features of a hidden layer");
+  number("--layers", model_options.layers, "Layers; of the mlp: hidden ones");
+  number("--depth", model_options.depth, "Depth of a network that comes in several");
+  number("--cells", model_options.cells, "NASNet: cells of the network");
+  number("--heads", model_options.heads, "Attention heads");
+  number("--seq-len", model_options.seq_len, "Models of text: tokens of a sample");
+  number("--vocab", model_options.vocab, "Models of text: different tokens");
+  command.add_option("--cell", model_options.cell, "Recurrent networks: kind of cell")->group(group);
+  command.add_option("--dropout", model_options.dropout, "Dropout probability")
       ->check(finite_range(0, std::nextafter(1.0, 0.0)))
       ->group(group);
   std::string kinds;
@@ -130,10 +136,7 @@ void TaskOptions::add_to(CLI::App& command, bool model_required) {
 std::unique_ptr<Dataset> TaskOptions::open(Split split, std::uint64_t seed) const {
   if (dataset != "synthetic" && data.empty())
     throw CLI::ValidationError(fmt::format("--dataset {} needs --data, the folder of its files", dataset));
-  const ModelInfo info = as_usage([&] { return find_model(model, model_options); }).info;
-  DatasetOptions options;
-  options.image_shape = {info.channels, info.image_size, info.image_size};
-  options.classes = static_cast<int>(info.classes);
+  DatasetOptions options = dataset_options(as_usage([&] { return find_model(model, model_options); }));
   options.seed = seed;
   options.size = std::max<std::int64_t>(options.size, batch_size * 2);
   return open_dataset(dataset, data, split, options);
@@ -141,15 +144,21 @@ std::unique_ptr<Dataset> TaskOptions::open(Split split, std::uint64_t seed) cons
 
 Model TaskOptions::settle(const Dataset& data_set) const {
   ModelOptions options = model_options;
-  const Shape image = data_set.image_shape();
-  const auto decide = [&](std::optional<std::int64_t>& option, std::int64_t value, const char* what) {
-    if (option && *option != value)
-      fail("{} {} was asked for, but the {} data have {}", what, *option, dataset, value);
+  const DataSizes sizes = data_set.sizes();
+  const auto decide = [&](std::optional<std::int64_t>& option, const std::optional<std::int64_t>& value,
+                          const char* what) {
+    if (!value) return;
+    if (option && *option != *value)
+      fail("{} {} was asked for, but the {} data have {}", what, *option, dataset, *value);
     option = value;
   };
-  decide(options.image_size, image[1], "image size");
-  decide(options.channels, image[0], "channels");
-  decide(options.classes, data_set.classes(), "classes");
+  decide(options.image_size, sizes.image_size, "image size");
+  decide(options.channels, sizes.channels, "channels");
+  decide(options.classes, sizes.classes, "classes");
+  if (sizes.vocab && options.vocab.value_or(*sizes.vocab) < *sizes.vocab)
+    fail("vocabulary {} was asked for, but the {} data have {} tokens", *options.vocab, dataset,
+         *sizes.vocab);
+  if (!options.vocab) options.vocab = sizes.vocab;
   return find_model(model, options);
 }
 

@@ -47,9 +47,10 @@ struct TaskOptions {
   std::int64_t batch_size = 128;
 
   void add_to(CLI::App& command, bool model_required = true);
-  /// The data set of that split; synthetic data take the model's image shape and classes.
+  /// The data set of that split, made for the model: synthetic data take its shapes, for example.
   std::unique_ptr<Dataset> open(Split split, std::uint64_t seed) const;
-  /// The model with what the data decide: image size, channels, classes. `--image-size` and so on go first.
+  /// The model with what the data decide: image size, channels, classes, vocabulary. Options must agree with
+  /// them.
   Model settle(const Dataset& dataset) const;
   /// Scaling of the images and batch size.
   StepOptions step_options(const Dataset& dataset) const;

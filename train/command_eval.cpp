@@ -21,7 +21,7 @@ void run_eval(const EvalCommand& c) {
   const auto data = c.task.open(Split::test, c.seed);
   const Model model = c.task.settle(*data);
   Graph graph(model.info.name + "-eval");
-  build_evaluation_graph(graph, model, c.task.step_options(*data));
+  const std::vector<LossPart> parts = build_evaluation_graph(graph, model, c.task.step_options(*data));
   const auto device = c.device.open();
   DeviceHostStore host(*device, c.plan.host_bytes());
   load_weights(c.weights, graph, host);
@@ -29,18 +29,20 @@ void run_eval(const EvalCommand& c) {
   SessionPlanning planning(c.plan, c.device, *device);
   const SessionOptions options = planning.options();
   Session session(graph, *device, host, cpu_kernels(), options);
-  const Evaluation e = evaluate(session, *data, c.task.batch_size);
+  const Evaluation e = evaluate(session, *data, c.task.batch_size, parts);
   if (c.output.json) {
-    print_json({{"test_accuracy", e.accuracy},
-                {"test_loss", e.loss},
-                {"samples", e.samples},
-                {"device_bytes_needed", session.bytes_needed()},
-                {"device_bytes_peak", device->arena_bytes()},
-                {"planner", session.program().planner},
-                {"cached", planning.source().cached}});
+    nlohmann::ordered_json object{{"test_accuracy", e.accuracy}, {"test_loss", e.loss}};
+    if (!e.losses.empty()) object["test_losses"] = e.losses;
+    if (e.bits_per_byte) object["bits_per_byte"] = *e.bits_per_byte;
+    object.update({{"samples", e.samples},
+                   {"device_bytes_needed", session.bytes_needed()},
+                   {"device_bytes_peak", device->arena_bytes()},
+                   {"planner", session.program().planner},
+                   {"cached", planning.source().cached}});
+    print_json(object);
     return;
   }
-  fmt::print("test accuracy {:.2f} %, loss {:.4f}, {} samples\n", 100 * e.accuracy, e.loss, e.samples);
+  fmt::print("{}, {} samples\n", describe(e), e.samples);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace {
 std::int64_t parameters_of(const ModelInfo& info) {
   const Model model = find_model(info.name);
   Graph graph(info.name);
-  model.logits(Scope(graph, {}), graph.input(names::input, model.input_spec(1, DType::f32)));
+  build_inference_graph(graph, model, {});
   return parameter_count(graph);
 }
 
@@ -16,14 +16,20 @@ void list_models(bool json) {
   auto models = nlohmann::ordered_json::array();
   for (const ModelInfo& info : model_list()) {
     const std::int64_t parameters = parameters_of(info);
-    models.push_back({{"name", info.name},
-                      {"summary", info.summary},
-                      {"parameters", parameters},
-                      {"channels", info.channels},
-                      {"image_size", info.image_size},
-                      {"classes", info.classes},
-                      {"options", info.options}});
-    if (!json) fmt::print("{:<18}{:>12} parameters  {}\n", info.name, parameters, info.summary);
+    nlohmann::ordered_json model{{"name", info.name},
+                                 {"summary", info.summary},
+                                 {"task", name_of(info.task)},
+                                 {"parameters", parameters}};
+    if (info.takes_images())
+      model.update({{"channels", info.channels}, {"image_size", info.image_size}});
+    else
+      model.update({{"seq_len", info.seq_len}, {"vocab", info.vocab}});
+    if (info.takes_images() || info.task == Task::sequence_classification) model["classes"] = info.classes;
+    model["options"] = info.options;
+    models.push_back(std::move(model));
+    if (!json)
+      fmt::print("{:<18}{:>12} parameters  {:<26}{}\n", info.name, parameters, name_of(info.task),
+                 info.summary);
   }
   if (json) print_json({{"models", models}});
 }

@@ -1,12 +1,15 @@
 // step: one training step from given weights and inputs, to compare with another framework.
 #include <swapadvisor/memory/device_host_store.h>
 #include <swapadvisor/ops/cpu/cpu_kernels.h>
+#include <swapadvisor/ops/softmax_cross_entropy.h>
 #include <swapadvisor/train/cli.h>
 #include <swapadvisor/train/planning.h>
 #include <swapadvisor/train/safetensors.h>
 #include <swapadvisor/train/weights.h>
 
 #include <cmath>
+#include <cstring>
+#include <map>
 
 namespace swapadvisor {
 namespace {
@@ -21,33 +24,90 @@ struct StepCommand {
   std::uint64_t seed = 1;
 };
 
+/// What a step reads from its file: the model's inputs and targets by name.
 struct StepInputs {
-  Shape image_shape;  // N, C, H, W
-  std::vector<std::byte> images, targets;
+  std::int64_t batch_size = 0;
+  std::map<std::string, std::vector<std::byte>> arrays;
 };
 
-StepInputs read_inputs(const std::string& path, DType dtype) {
-  const SafetensorsFile file(path);
-  const StoredTensor* images = file.find(names::input);
-  const StoredTensor* targets = file.find(names::target);
-  if (!images || !targets) fail("{}: tensors 'input' and 'target' are needed", path);
-  if (images->shape.rank() != 4 || images->shape.numel() < 1)
-    fail("{}: 'input' has shape {}, expected [N, C, H, W]", path, to_string(images->shape));
-  if (targets->shape != Shape{images->shape[0]})
-    fail("{}: 'target' has shape {}, expected [{}]", path, to_string(targets->shape), images->shape[0]);
-  StepInputs inputs{images->shape, {}, {}};
-  inputs.images.resize(static_cast<std::size_t>(images->shape.numel() * size_of(dtype)));
-  inputs.targets.resize(static_cast<std::size_t>(targets->shape.numel() * size_of(DType::i32)));
-  file.read_as(*images, dtype, inputs.images);
-  file.read_as(*targets, DType::i32, inputs.targets);
-  return inputs;
+/// The tensor for the model's first input, which says how large the samples are.
+const StoredTensor& first_tensor(const SafetensorsFile& file, const Model& model) {
+  std::string missing;
+  for (const auto* inputs : {&model.inputs, &model.targets})
+    for (const ModelInput& input : *inputs)
+      if (!file.find(input.name) && !input.otherwise)
+        missing += fmt::format("{}'{}'", missing.empty() ? "" : ", ", input.name);
+  if (!missing.empty())
+    fail("{}: the inputs of {} are needed, and these are missing: {}", file.path(), model.info.name, missing);
+  const ModelInput& first = model.inputs.front();
+  const StoredTensor* tensor = file.find(first.name);
+  if (!tensor) fail("{}: tensor '{}' is needed", file.path(), first.name);
+  if (tensor->shape.rank() != first.shape.rank() + 1 || tensor->shape.numel() < 1)
+    fail("{}: '{}' has shape {}, expected {} dimensions, the samples first", file.path(), first.name,
+         to_string(tensor->shape), first.shape.rank() + 1);
+  return *tensor;
 }
 
-void check_targets(const StepInputs& inputs, std::int64_t classes, const std::string& path) {
-  const auto* labels = reinterpret_cast<const std::int32_t*>(inputs.targets.data());
-  for (std::size_t i = 0; i < inputs.targets.size() / sizeof(std::int32_t); ++i)
-    if (labels[i] != -100 && (labels[i] < 0 || labels[i] >= classes))
-      fail("{}: target {} is {}, but the model has {} classes", path, i, labels[i], classes);
+/// The options with the sizes that the file decides; they must not disagree.
+ModelOptions with_sizes(ModelOptions options, const Model& model, const Shape& shape,
+                        const std::string& path) {
+  const auto decide = [&](std::optional<std::int64_t>& option, std::int64_t value, const char* what) {
+    if (option.value_or(value) != value)
+      fail("{}: '{}' has shape {}, which is not the {} asked for", path, model.inputs.front().name,
+           to_string(shape), what);
+    option = value;
+  };
+  if (model.info.takes_images()) {
+    if (shape[2] != shape[3])
+      fail("{}: '{}' has shape {}, but '{}' takes square images", path, model.inputs.front().name,
+           to_string(shape), model.info.name);
+    decide(options.channels, shape[1], "number of channels");
+    decide(options.image_size, shape[2], "image size");
+  } else if (shape.rank() > 1) {
+    decide(options.seq_len, shape[1], "sequence length");
+  }
+  return options;
+}
+
+void check_range(const ModelInput& input, bool target, std::span<const std::byte> bytes,
+                 const std::string& path) {
+  if (input.dtype != DType::i32 || input.below == 0) return;
+  const std::span values(reinterpret_cast<const std::int32_t*>(bytes.data()),
+                         bytes.size() / sizeof(std::int32_t));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if ((values[i] < 0 || values[i] >= input.below) && !(target && values[i] == ignored_label))
+      fail("{}: element {} of '{}' is {}, expected 0 to {}{}", path, i, input.name, values[i],
+           input.below - 1, target ? fmt::format(" or {}", ignored_label) : "");
+}
+
+std::vector<std::byte> read_input(const SafetensorsFile& file, const ModelInput& input, bool target,
+                                  std::int64_t batch_size, DType dtype) {
+  const TensorSpec spec = input.spec(batch_size, dtype);
+  std::vector<std::byte> bytes(static_cast<std::size_t>(spec.bytes()));
+  if (const StoredTensor* tensor = file.find(input.name)) {
+    if (tensor->shape != spec.shape)
+      fail("{}: '{}' has shape {}, expected {}", file.path(), input.name, to_string(tensor->shape),
+           to_string(spec.shape));
+    file.read_as(*tensor, spec.dtype, bytes);
+    check_range(input, target, bytes, file.path());
+    return bytes;
+  }
+  SWAPADVISOR_ASSERT(spec.dtype == DType::i32, "'{}' has a default value and is {}", input.name,
+                     name_of(spec.dtype));
+  const auto value = static_cast<std::int32_t>(*input.otherwise);
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof value)
+    std::memcpy(&bytes[at], &value, sizeof value);
+  return bytes;
+}
+
+StepInputs read_inputs(const SafetensorsFile& file, const Model& model, std::int64_t batch_size,
+                       DType dtype) {
+  StepInputs inputs{batch_size, {}};
+  for (const ModelInput& input : model.inputs)
+    inputs.arrays.emplace(input.name, read_input(file, input, false, batch_size, dtype));
+  for (const ModelInput& target : model.targets)
+    inputs.arrays.emplace(target.name, read_input(file, target, true, batch_size, dtype));
+  return inputs;
 }
 
 /// Loss and gradients from the outputs of the step, parameters and model states from the host store.
@@ -69,23 +129,16 @@ void write_results(const std::string& path, const Graph& graph, const IterationR
 
 void run_step(const StepCommand& c) {
   const DType dtype = parse_dtype(c.dtype);
-  const StepInputs data = read_inputs(c.inputs, dtype);
-  ModelOptions model_options = c.task.model_options;
-  if (model_options.image_size.value_or(data.image_shape[2]) != data.image_shape[2] ||
-      model_options.channels.value_or(data.image_shape[1]) != data.image_shape[1])
-    fail("{}: 'input' has shape {}, which is not the image size or the channels asked for", c.inputs,
-         to_string(data.image_shape));
+  const SafetensorsFile file(c.inputs);
+  const Model asked = as_usage([&] { return find_model(c.task.model, c.task.model_options); });
+  const Shape shape = first_tensor(file, asked).shape;
   check_writable({c.out});
-  model_options.channels = data.image_shape[1];
-  model_options.image_size = data.image_shape[2];
+  const ModelOptions model_options = with_sizes(c.task.model_options, asked, shape, c.inputs);
   const Model model = as_usage([&] { return find_model(c.task.model, model_options); });
   c.optimizer.check_usage();
-  if (model.input_spec(data.image_shape[0], dtype).shape != data.image_shape)
-    fail("{}: 'input' has shape {}, but '{}' takes square images", c.inputs, to_string(data.image_shape),
-         c.task.model);
-  check_targets(data, model.info.classes, c.inputs);
+  const StepInputs data = read_inputs(file, model, shape[0], dtype);
   StepOptions step;
-  step.batch_size = data.image_shape[0];
+  step.batch_size = data.batch_size;
   step.dtype = dtype;
   step.label_smoothing = c.optimizer.label_smoothing;
   step.optimizer = c.optimizer.optimizer;
@@ -101,7 +154,8 @@ void run_step(const StepCommand& c) {
   options.seed = c.seed;
   options.profile_repeats = 1;
   Session session(graph, *device, host, cpu_kernels(), options);
-  Session::Inputs inputs{{names::input, data.images}, {names::target, data.targets}};
+  Session::Inputs inputs;
+  for (const auto& [name, bytes] : data.arrays) inputs.emplace(name, bytes);
   const StepScalars scalars(step.optimizer, 0, c.optimizer.rate());
   scalars.add_to(inputs, graph);
   const IterationResult result = session.run(inputs);
@@ -136,7 +190,11 @@ void add_step_command(CLI::App& app) {
   c->plan.add_to(*command);
   c->output.add_to(*command);
   command->add_option("--weights", c->weights, "Parameters and states (safetensors)")->required();
-  command->add_option("--inputs", c->inputs, "Tensors `input` [N, C, H, W] and `target` [N] (safetensors)")->required();
+  command
+      ->add_option("--inputs", c->inputs,
+                   "The model's inputs and targets by name (safetensors): of images `input` [N, C, H, W] and "
+                   "`target` [N]")
+      ->required();
   command->add_option("--out", c->out, "Result: loss, grad.NAME, NAME (safetensors)")->required();
   command->add_option("--dtype", c->dtype, "Precision: f32 or f64")
       ->check(CLI::IsMember({"f32", "f64"}))

@@ -44,7 +44,7 @@ class Watcher {
   }
 
   void step(const StepMetrics& m, std::int64_t device_bytes) {
-    const double accuracy = static_cast<double>(m.correct) / static_cast<double>(m.samples);
+    const double accuracy = m.rows > 0 ? static_cast<double>(m.correct) / static_cast<double>(m.rows) : 0;
     // Smoothed, so that a reader sees a trend rather than noise.
     if (m.iteration_seconds > 0)
       seconds_ = seconds_ == 0 ? m.iteration_seconds : 0.9 * seconds_ + 0.1 * m.iteration_seconds;
@@ -65,10 +65,11 @@ class Watcher {
   }
 
   void epoch(std::int64_t index, const Evaluation& test) {
-    reporter_.message(fmt::format("epoch {}/{}  test loss {:.4f}  test accuracy {:.2f} %", index + 1, epochs_,
-                                  test.loss, 100 * test.accuracy));
-    if (log_)
-      log_->write({{"epoch", index}, {"test_loss", test.loss}, {"test_accuracy", test.accuracy}});
+    reporter_.message(fmt::format("epoch {}/{}  {}", index + 1, epochs_, describe(test)));
+    if (!log_) return;
+    nlohmann::ordered_json line{{"epoch", index}, {"test_loss", test.loss}, {"test_accuracy", test.accuracy}};
+    if (test.bits_per_byte) line["bits_per_byte"] = *test.bits_per_byte;
+    log_->write(line);
   }
 
   void begin() { start_ = now(); }
@@ -87,7 +88,12 @@ nlohmann::ordered_json summary(const TrainReport& report, const Session& session
   nlohmann::ordered_json object{{"final_loss", report.final_loss},
                                 {"final_loss_hex", fmt::format("{:a}", report.final_loss)},
                                 {"parameters_hash", report.parameters_hash}};
-  if (report.test) object["test_accuracy"] = report.test->accuracy;
+  if (report.test) {
+    object["test_accuracy"] = report.test->accuracy;
+    object["test_loss"] = report.test->loss;
+    if (!report.test->losses.empty()) object["test_losses"] = report.test->losses;
+    if (report.test->bits_per_byte) object["bits_per_byte"] = *report.test->bits_per_byte;
+  }
   object.update({{"steps", report.steps},
                  {"seconds", report.seconds},
                  {"samples_per_second", report.samples_per_second},
@@ -127,8 +133,7 @@ void conclude(const TrainReport& report, const Session& session) {
              100 * report.efficiency_measured, 100 * p.efficiency);
   fmt::print("final loss {:.6f} ({:a}), parameters {}\n", report.final_loss, report.final_loss,
              report.parameters_hash);
-  if (report.test)
-    fmt::print("test accuracy {:.2f} % of {} samples\n", 100 * report.test->accuracy, report.test->samples);
+  if (report.test) fmt::print("{}, {} samples\n", describe(*report.test), report.test->samples);
 }
 
 /// What was learnt is saved also when the run ends with an error, such as a loss that is not finite.
@@ -151,9 +156,8 @@ void run_train(const TrainCommand& c) {
   InterruptStop interrupt;
   const auto train = c.task.open(Split::train, c.seed);
   const auto test = c.task.dataset == "synthetic" ? nullptr : c.task.open(Split::test, c.seed);
-  if (test && test->image_shape() != train->image_shape())
-    fail("{}: the training images are {}, the test images {}", c.task.data, to_string(train->image_shape()),
-         to_string(test->image_shape()));
+  if (test && test->fields() != train->fields())
+    fail("{}: the training samples have other shapes than the test samples", c.task.data);
   const Model model = c.task.settle(*train);
   c.optimizer.check_usage();
   check_writable({c.out, c.trace});

@@ -9,8 +9,11 @@
 namespace swapadvisor {
 namespace {
 
+enum class Content : std::uint8_t { images, text, any };
+
 struct Kind {
   std::string_view name;
+  Content content;
   std::unique_ptr<Dataset> (*open)(const std::string& path, Split split, const DatasetOptions& options);
 };
 
@@ -19,16 +22,34 @@ std::unique_ptr<Dataset> open_cifar_kind(const std::string& path, Split split, c
   return open_cifar(kind, path, split);
 }
 
+std::unique_ptr<Dataset> open_synthetic(const std::string&, Split split, const DatasetOptions& options) {
+  if (options.task == Task::image_classification) return make_synthetic(split, options);
+  return make_synthetic_text(split, options);
+}
+
 constexpr std::array kinds = {
-    Kind{"mnist",
-         [](const std::string& path, Split split, const DatasetOptions&) { return open_mnist(path, split); }},
-    Kind{"cifar10", open_cifar_kind<Cifar::cifar10>},
-    Kind{"cifar100", open_cifar_kind<Cifar::cifar100>},
-    Kind{"synthetic", [](const std::string&, Split split,
-                         const DatasetOptions& options) { return make_synthetic(split, options); }},
+    Kind{"mnist", Content::images,
+         [](const std::string& path, Split split, const DatasetOptions&) -> std::unique_ptr<Dataset> {
+           return open_mnist(path, split);
+         }},
+    Kind{"cifar10", Content::images, open_cifar_kind<Cifar::cifar10>},
+    Kind{"cifar100", Content::images, open_cifar_kind<Cifar::cifar100>},
+    Kind{"synthetic", Content::any, open_synthetic},
 };
 
 }  // namespace
+
+DatasetOptions dataset_options(const Model& model) {
+  const ModelInfo& info = model.info;
+  DatasetOptions options;
+  options.image_shape = {info.channels, info.image_size, info.image_size};
+  options.classes = static_cast<int>(info.classes);
+  options.task = info.task;
+  options.inputs = model.inputs;
+  options.targets = model.targets;
+  options.seq_len = info.seq_len;
+  return options;
+}
 
 std::vector<std::string_view> dataset_kinds() {
   std::vector<std::string_view> names;
@@ -38,8 +59,14 @@ std::vector<std::string_view> dataset_kinds() {
 
 std::unique_ptr<Dataset> open_dataset(std::string_view name, const std::string& path, Split split,
                                       const DatasetOptions& options) {
-  for (const Kind& kind : kinds)
-    if (kind.name == name) return kind.open(path, split, options);
+  for (const Kind& kind : kinds) {
+    if (kind.name != name) continue;
+    const bool images = options.task == Task::image_classification;
+    if (kind.content != Content::any && (kind.content == Content::images) != images)
+      fail("the {} data are {}, which is not what {} needs", name,
+           kind.content == Content::images ? "images" : "text", name_of(options.task));
+    return kind.open(path, split, options);
+  }
   fail("unknown data set kind '{}': expected one of {}", name, fmt::join(dataset_kinds(), ", "));
 }
 

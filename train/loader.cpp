@@ -2,6 +2,7 @@
 #include <swapadvisor/train/loader.h>
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 namespace swapadvisor {
@@ -15,7 +16,37 @@ std::int64_t below(const RandomStream& random, std::uint64_t i, std::int64_t n) 
   return static_cast<std::int64_t>((Wide{bits} * static_cast<std::uint64_t>(n)) >> 64);
 }
 
+template <class T>
+void fill_rows(BatchArray& array, std::int64_t first) {
+  const auto value = static_cast<T>(array.field.padding);
+  for (std::size_t at = static_cast<std::size_t>(first * array.field.bytes()); at < array.bytes.size();
+       at += sizeof(T))
+    std::memcpy(&array.bytes[at], &value, sizeof(T));
+}
+
+/// Rows from `first` on are no samples.
+void pad(BatchArray& array, std::int64_t first) {
+  switch (array.field.dtype) {
+    case DType::f32:
+      return fill_rows<float>(array, first);
+    case DType::f64:
+      return fill_rows<double>(array, first);
+    case DType::u8:
+      return fill_rows<std::uint8_t>(array, first);
+    case DType::i32:
+      return fill_rows<std::int32_t>(array, first);
+    case DType::i64:
+      return fill_rows<std::int64_t>(array, first);
+  }
+}
+
 }  // namespace
+
+const BatchArray* Batch::find(std::string_view name) const {
+  const auto found =
+      std::find_if(arrays.begin(), arrays.end(), [&](const BatchArray& a) { return a.field.name == name; });
+  return found == arrays.end() ? nullptr : &*found;
+}
 
 LastBatch parse_last_batch(std::string_view text) {
   if (text == "drop") return LastBatch::drop;
@@ -42,8 +73,8 @@ BatchAssembler::BatchAssembler(const Dataset& dataset, const LoaderOptions& opti
   if (options.augmentation.crop_padding < 0)
     fail("the crop padding must be at least 0, got {}", options.augmentation.crop_padding);
   std::int64_t bytes = 0;
-  if (__builtin_mul_overflow(batch, dataset.image_bytes(), &bytes))
-    fail("a batch of {} images of {} bytes is too large", batch, dataset.image_bytes());
+  if (__builtin_mul_overflow(batch, dataset.sample_bytes(), &bytes))
+    fail("a batch of {} samples of {} bytes is too large", batch, dataset.sample_bytes());
   steps_per_epoch_ = size / batch;
   if (options.last_batch == LastBatch::pad && size % batch != 0) ++steps_per_epoch_;
   if (steps_per_epoch_ == 0)
@@ -64,34 +95,31 @@ std::shared_ptr<const std::vector<std::int64_t>> BatchAssembler::order_of(std::i
   return result;
 }
 
-void BatchAssembler::fill_row(std::int64_t sample, std::int64_t epoch, std::vector<std::uint8_t>& original,
-                              std::span<std::uint8_t> out) const {
-  if (!options_.augmentation.active()) return dataset_.image(sample, out);
-  original.resize(out.size());
-  dataset_.image(sample, original);
-  augment(original, dataset_.image_shape(), options_.augmentation, options_.seed, epoch, sample, out);
-}
-
 void BatchAssembler::assemble(std::int64_t step, Batch& batch) const {
   SWAPADVISOR_ASSERT(step >= 0, "batch of step {}", step);
-  const std::int64_t rows = options_.batch_size, bytes = dataset_.image_bytes();
+  const std::int64_t rows = options_.batch_size;
   batch.step = step;
   batch.epoch = step / steps_per_epoch_;
   const std::int64_t begin = step % steps_per_epoch_ * rows;
   batch.valid = std::min(rows, dataset_.size() - begin);
-  batch.images.resize(static_cast<std::size_t>(rows * bytes));
-  batch.labels.assign(static_cast<std::size_t>(rows), ignored_label);
+  const std::vector<Field>& fields = dataset_.fields();
+  batch.arrays.resize(fields.size());
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    batch.arrays[f].field = fields[f];
+    batch.arrays[f].bytes.resize(static_cast<std::size_t>(rows * fields[f].bytes()));
+    pad(batch.arrays[f], batch.valid);
+  }
 
   const auto order = options_.shuffle ? order_of(batch.epoch) : nullptr;
-  const std::span<std::uint8_t> images(batch.images);
-  std::vector<std::uint8_t> original;
+  const SampleDraw draw{options_.seed, batch.epoch, options_.augmentation};
+  std::vector<std::span<std::byte>> out(fields.size());
   for (std::int64_t row = 0; row < batch.valid; ++row) {
-    const std::int64_t sample = order ? (*order)[static_cast<std::size_t>(begin + row)] : begin + row;
-    fill_row(sample, batch.epoch, original,
-             images.subspan(static_cast<std::size_t>(row * bytes), static_cast<std::size_t>(bytes)));
-    batch.labels[static_cast<std::size_t>(row)] = dataset_.label(sample);
+    for (std::size_t f = 0; f < fields.size(); ++f) {
+      const auto bytes = static_cast<std::size_t>(fields[f].bytes());
+      out[f] = std::span(batch.arrays[f].bytes).subspan(static_cast<std::size_t>(row) * bytes, bytes);
+    }
+    dataset_.read(order ? (*order)[static_cast<std::size_t>(begin + row)] : begin + row, draw, out);
   }
-  std::fill(batch.images.begin() + batch.valid * bytes, batch.images.end(), std::uint8_t{0});
 }
 
 Loader::Loader(const Dataset& dataset, const LoaderOptions& options, std::int64_t first_step,

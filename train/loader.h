@@ -1,8 +1,6 @@
 // Mini-batches, assembled ahead of the device by worker threads.
 #pragma once
 
-#include <swapadvisor/ops/softmax_cross_entropy.h>
-#include <swapadvisor/train/augment.h>
 #include <swapadvisor/train/dataset.h>
 
 #include <condition_variable>
@@ -17,14 +15,35 @@
 
 namespace swapadvisor {
 
+/// One field of all samples of a batch, sample after sample.
+struct BatchArray {
+  Field field;
+  std::vector<std::byte> bytes;  ///< padded rows have the field's padding
+
+  /// The elements. T must be the field's type.
+  template <class T>
+  std::span<const T> values() const {
+    SWAPADVISOR_ASSERT(field.dtype == dtype_of<T>, "'{}' is {}", field.name, name_of(field.dtype));
+    return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
+  friend bool operator==(const BatchArray&, const BatchArray&) = default;
+};
+
 /// A mini-batch on the host.
 struct Batch {
-  std::vector<std::uint8_t> images;  ///< N, C, H, W; zeros in padded rows
-  std::vector<std::int32_t> labels;  ///< N; `ignored_label` in padded rows
-  std::int64_t valid = 0;            ///< rows that are samples: the first ones
+  std::vector<BatchArray> arrays;  ///< one per field of the data set
+  std::int64_t valid = 0;          ///< rows that are samples: the first ones
   std::int64_t epoch = 0;
   std::int64_t step = 0;  ///< counted from 0 over all epochs
 
+  const BatchArray* find(std::string_view name) const;  ///< null if there is none
+  /// The elements of the array of that name, which must be there and of type T.
+  template <class T>
+  std::span<const T> values(std::string_view name) const {
+    const BatchArray* array = find(name);
+    SWAPADVISOR_ASSERT(array != nullptr, "the batch has no '{}'", name);
+    return array->values<T>();
+  }
   friend bool operator==(const Batch&, const Batch&) = default;
 };
 
@@ -61,8 +80,6 @@ class BatchAssembler {
 
  private:
   std::shared_ptr<const std::vector<std::int64_t>> order_of(std::int64_t epoch) const;
-  void fill_row(std::int64_t sample, std::int64_t epoch, std::vector<std::uint8_t>& original,
-                std::span<std::uint8_t> out) const;
 
   const Dataset& dataset_;
   LoaderOptions options_;

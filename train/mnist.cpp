@@ -7,7 +7,7 @@
 namespace swapadvisor {
 namespace {
 
-class Mnist : public Dataset {
+class Mnist : public ImageDataset {
  public:
   Mnist(IdxArray images, IdxArray labels) : images_(std::move(images)), labels_(std::move(labels)) {}
 
@@ -54,7 +54,7 @@ std::string find_file(const std::string& folder, const std::string& stem, const 
 
 }  // namespace
 
-std::unique_ptr<Dataset> open_mnist(const std::string& folder, Split split) {
+std::unique_ptr<ImageDataset> open_mnist(const std::string& folder, Split split) {
   const std::string prefix = split == Split::train ? "train" : "t10k";
   const std::string image_file = find_file(folder, prefix + "-images", "idx3-ubyte");
   const std::string label_file = find_file(folder, prefix + "-labels", "idx1-ubyte");

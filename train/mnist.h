@@ -8,6 +8,6 @@ namespace swapadvisor {
 /// Reads `{train,t10k}-{images-idx3,labels-idx1}-ubyte` (also with "." for the second "-", and with ".gz") in
 /// the folder `path`: grey images, labels 0 to 9. Throws `Error` naming file and sample for what is missing
 /// or does not fit.
-std::unique_ptr<Dataset> open_mnist(const std::string& path, Split split);
+std::unique_ptr<ImageDataset> open_mnist(const std::string& path, Split split);
 
 }  // namespace swapadvisor

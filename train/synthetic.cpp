@@ -20,7 +20,7 @@ std::uint8_t byte_of(const PhiloxBlock& block, std::size_t i) {
   return static_cast<std::uint8_t>(block[i / 4] >> (8 * (i % 4)));
 }
 
-class Synthetic : public Dataset {
+class Synthetic : public ImageDataset {
  public:
   Synthetic(Split split, const DatasetOptions& options)
       : options_(options),
@@ -68,7 +68,7 @@ class Synthetic : public Dataset {
 
 }  // namespace
 
-std::unique_ptr<Dataset> make_synthetic(Split split, const DatasetOptions& options) {
+std::unique_ptr<ImageDataset> make_synthetic(Split split, const DatasetOptions& options) {
   const Shape& shape = options.image_shape;
   constexpr std::int64_t largest = std::int64_t{1} << 32;
   if (options.size < 1) fail("a synthetic data set needs at least one sample, got {}", options.size);

@@ -10,17 +10,30 @@
 namespace swapadvisor {
 namespace {
 
-template <class T>
-std::span<const std::byte> bytes_of_vector(const std::vector<T>& values) {
-  return std::as_bytes(std::span(values));
+double read_loss(const IterationResult& result, const Graph& graph, const std::string& name = names::loss) {
+  const int buffer = graph.find_buffer(name);
+  if (graph.buffers()[static_cast<std::size_t>(buffer)].spec.dtype == DType::f64)
+    return scalar_output<double>(result, graph, name);
+  return scalar_output<float>(result, graph, name);
 }
 
-double read_loss(const IterationResult& result, const Graph& graph) {
-  const int buffer = graph.find_buffer(names::loss);
-  if (graph.buffers()[static_cast<std::size_t>(buffer)].spec.dtype == DType::f64)
-    return scalar_output<double>(result, graph, names::loss);
-  return scalar_output<float>(result, graph, names::loss);
+/// Rows of the first prediction that count.
+std::int64_t read_rows(const IterationResult& result, const Graph& graph, std::int64_t samples) {
+  return graph.find_buffer(names::rows) < 0 ? samples
+                                            : scalar_output<std::int64_t>(result, graph, names::rows);
 }
+
+/// Means over all batches, of which each counts as many rows as it has.
+struct Mean {
+  double sum = 0;
+  std::int64_t rows = 0;
+
+  void add(double mean, std::int64_t count) {
+    sum += mean * static_cast<double>(count);
+    rows += count;
+  }
+  double value() const { return rows > 0 ? sum / static_cast<double>(rows) : 0; }
+};
 
 template <class T>
 bool all_finite(const void* data, std::int64_t n) {
@@ -51,8 +64,15 @@ std::string parameters_hash(const Graph& graph, HostStore& host) {
   return fmt::format("{:016x}", hash);
 }
 
-Trainer::Trainer(const Model& model, const Dataset& train, const Dataset* test, Device& device, HostStore& host,
-                 const KernelSet& kernels, TrainerOptions options)
+std::string describe(const Evaluation& e) {
+  std::string text = fmt::format("test accuracy {:.2f} %, loss {:.4f}", 100 * e.accuracy, e.loss);
+  for (const auto& [target, loss] : e.losses) text += fmt::format(", {} {:.4f}", target, loss);
+  if (e.bits_per_byte) text += fmt::format(", {:.4f} bits per byte", *e.bits_per_byte);
+  return text;
+}
+
+Trainer::Trainer(const Model& model, const Dataset& train, const Dataset* test, Device& device,
+                 HostStore& host, const KernelSet& kernels, TrainerOptions options)
     : train_(train),
       test_(test),
       host_(host),
@@ -63,6 +83,7 @@ Trainer::Trainer(const Model& model, const Dataset& train, const Dataset* test, 
     options_.learning_rate = [rate = options_.step.optimizer.default_learning_rate()](std::int64_t) { return rate; };
   const std::string prefix = options_.session.slot_prefix;
   build_training_graph(graph_, model, options_.step);
+  check_data(graph_, train, options_.step.batch_size);
   // Values come after planning: a plan that does not fit the host memory is refused with its whole need.
   const auto fresh = missing_persistent(graph_, host);
   options_.session.slot_prefix = prefix + "train/";
@@ -71,7 +92,8 @@ Trainer::Trainer(const Model& model, const Dataset& train, const Dataset* test, 
   initialize_persistent(fresh, host, options_.loader.seed);
   std::int64_t arena = training_->program().arena_bytes;
   if (test) {
-    build_evaluation_graph(evaluation_graph_, model, options_.step);
+    evaluation_parts_ = build_evaluation_graph(evaluation_graph_, model, options_.step);
+    check_data(evaluation_graph_, *test, options_.step.batch_size);
     SessionOptions eval = options_.session;
     eval.slot_prefix = prefix + "eval/";
     eval.plan_file.clear();
@@ -99,8 +121,8 @@ Trainer::Trainer(const Model& model, const Dataset& train, const Dataset* test, 
   if (evaluation_) evaluation_->join(runtime);
 }
 
-Session::Inputs Trainer::inputs(const Graph& graph, const Batch& batch) {
-  Session::Inputs inputs{{names::input, bytes_of_vector(batch.images)}, {names::target, bytes_of_vector(batch.labels)}};
+Session::Inputs Trainer::inputs(const Graph& graph, const Batch& batch) const {
+  Session::Inputs inputs = batch_inputs(graph, batch);
   scalars_.add_to(inputs, graph);
   return inputs;
 }
@@ -108,7 +130,10 @@ Session::Inputs Trainer::inputs(const Graph& graph, const Batch& batch) {
 void Trainer::submit(const Batch& batch) {
   scalars_ = {options_.step.optimizer, batch.step, options_.learning_rate(batch.step)};
   training_->submit(inputs(graph_, batch));
-  pending_.push_back({batch.step, batch.epoch, 0, 0, batch.valid, scalars_.learning_rate(), 0});
+  pending_.push_back({.step = batch.step,
+                      .epoch = batch.epoch,
+                      .samples = batch.valid,
+                      .learning_rate = scalars_.learning_rate()});
 }
 
 void Trainer::take_step(TrainReport& report) {
@@ -118,6 +143,7 @@ void Trainer::take_step(TrainReport& report) {
   metrics.loss = read_loss(result, graph_);
   if (!std::isfinite(metrics.loss)) explain_non_finite(metrics.step);
   metrics.correct = scalar_output<std::int64_t>(result, graph_, names::correct);
+  metrics.rows = read_rows(result, graph_, metrics.samples);
   if (previous_end_ >= 0) metrics.iteration_seconds = result.compute_end_seconds - previous_end_;
   previous_end_ = result.compute_end_seconds;
   if (metrics.iteration_seconds > 0) iteration_seconds_.push_back(metrics.iteration_seconds);
@@ -198,36 +224,71 @@ TrainReport Trainer::run() {
 Evaluation Trainer::evaluate() {
   if (!evaluation_) fail("there is no test set to evaluate '{}' on", graph_.name());
   training_->drain();
-  return swapadvisor::evaluate(*evaluation_, *test_, options_.loader.batch_size);
+  return swapadvisor::evaluate(*evaluation_, *test_, options_.loader.batch_size, evaluation_parts_);
 }
 
-Evaluation evaluate(Session& session, const Dataset& dataset, std::int64_t batch_size) {
+Session::Inputs batch_inputs(const Graph& graph, const Batch& batch) {
+  Session::Inputs inputs;
+  for (const BatchArray& array : batch.arrays)
+    if (graph.find_buffer(array.field.name) >= 0) inputs.emplace(array.field.name, array.bytes);
+  return inputs;
+}
+
+void check_data(const Graph& graph, const Dataset& dataset, std::int64_t batch_size) {
+  const std::vector<Field>& fields = dataset.fields();
+  for (const Buffer& buffer : graph.buffers()) {
+    if (buffer.kind != BufferKind::input || buffer.name.starts_with("step.")) continue;
+    const auto field =
+        std::find_if(fields.begin(), fields.end(), [&](const Field& f) { return f.name == buffer.name; });
+    if (field == fields.end()) fail("'{}' takes '{}', which the data do not have", graph.name(), buffer.name);
+    if (field->dtype != buffer.spec.dtype || field->shape.numel() * batch_size != buffer.spec.numel())
+      fail("'{}' takes '{}' as {}, but the data have {}{} in each of {} samples", graph.name(), buffer.name,
+           to_string(buffer.spec), name_of(field->dtype), to_string(field->shape), batch_size);
+  }
+}
+
+Evaluation evaluate(Session& session, const Dataset& dataset, std::int64_t batch_size,
+                    const std::vector<LossPart>& parts) {
+  check_data(session.graph(), dataset, batch_size);
   LoaderOptions options;
   options.batch_size = batch_size;
   options.last_batch = LastBatch::pad;
   options.shuffle = false;
   const std::int64_t steps = BatchAssembler(dataset, options).steps_per_epoch();
   Loader loader(dataset, options, 0, steps);
+  const Graph& graph = session.graph();
   Evaluation total;
+  Mean loss;
+  std::vector<Mean> means(parts.size());
   std::vector<std::int64_t> valid;
   std::size_t taken = 0;
   std::int64_t correct = 0;
   const auto take = [&] {
     const IterationResult result = session.take();
-    const std::int64_t rows = valid[taken++];
-    total.loss += read_loss(result, session.graph()) * static_cast<double>(rows);
-    correct += scalar_output<std::int64_t>(result, session.graph(), names::correct);
-    total.samples += rows;
+    const std::int64_t samples = valid[taken++], rows = read_rows(result, graph, samples);
+    total.samples += samples;
+    total.rows += rows;
+    loss.add(read_loss(result, graph), rows);
+    correct += scalar_output<std::int64_t>(result, graph, names::correct);
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      means[i].add(read_loss(result, graph, parts[i].loss),
+                   scalar_output<std::int64_t>(result, graph, parts[i].rows));
   };
   for (Batch batch; loader.next(batch);) {
     if (session.executor().in_flight() == 2) take();
-    session.submit({{names::input, bytes_of_vector(batch.images)}, {names::target, bytes_of_vector(batch.labels)}});
+    session.submit(batch_inputs(graph, batch));
     valid.push_back(batch.valid);
   }
   while (session.executor().in_flight() > 0) take();
   session.drain();
-  total.loss /= static_cast<double>(total.samples);
-  total.accuracy = static_cast<double>(correct) / static_cast<double>(total.samples);
+  total.loss = parts.empty() ? loss.value() : 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    total.losses[parts[i].target] = means[i].value();
+    total.loss += parts[i].weight * means[i].value();
+  }
+  total.accuracy = total.rows > 0 ? static_cast<double>(correct) / static_cast<double>(total.rows) : 0;
+  if (const double bytes = dataset.bytes_per_label(); bytes > 0)
+    total.bits_per_byte = total.loss / std::log(2.0) / bytes;
   return total;
 }
 

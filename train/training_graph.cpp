@@ -1,33 +1,92 @@
 #include <swapadvisor/autograd/gradients.h>
+#include <swapadvisor/ops/add.h>
 #include <swapadvisor/ops/cast.h>
 #include <swapadvisor/ops/contiguous.h>
 #include <swapadvisor/ops/correct_count.h>
 #include <swapadvisor/ops/finite_check.h>
 #include <swapadvisor/ops/image_to_float.h>
+#include <swapadvisor/ops/label_count.h>
+#include <swapadvisor/ops/scale.h>
 #include <swapadvisor/ops/softmax_cross_entropy.h>
 #include <swapadvisor/ops/to_layout.h>
 #include <swapadvisor/train/training_graph.h>
 
+#include <algorithm>
+#include <utility>
+
 namespace swapadvisor {
 namespace {
 
-Tensor prepare_images(Graph& graph, const Model& model, const StepOptions& options) {
-  if (options.mean.empty())
-    return to_layout(graph.input(names::input, model.input_spec(options.batch_size, options.dtype)), options.layout,
-                     "input_layout");
-  const Tensor raw = graph.input(names::input, model.input_spec(options.batch_size, DType::u8));
-  return image_to_float(raw, options.dtype, options.layout, options.mean, options.deviation, "input_to_float");
+bool is_image(const ModelInput& input) {
+  return input.dtype == DType::f32 && input.shape.rank() == 3;
 }
 
-Tensor build_forward(Graph& graph, const Model& model, const StepOptions& options, Mode mode) {
-  const Tensor images = prepare_images(graph, model, options);
-  const Tensor target = graph.input(names::target, TensorSpec::dense(DType::i32, {options.batch_size}));
-  const Scope scope(graph, {mode, options.dtype, options.layout});
-  const Tensor logits = model.logits(scope, images);
+Tensor add_input(Graph& graph, const ModelInput& input, const StepOptions& options) {
+  if (!is_image(input)) return graph.input(input.name, input.spec(options.batch_size, options.dtype));
+  if (options.mean.empty())
+    return to_layout(graph.input(input.name, input.spec(options.batch_size, options.dtype)), options.layout,
+                     fmt::format("{}_layout", input.name));
+  const Tensor raw = graph.input(input.name, input.spec(options.batch_size, DType::u8));
+  return image_to_float(raw, options.dtype, options.layout, options.mean, options.deviation,
+                        fmt::format("{}_to_float", input.name));
+}
+
+ModelTensors add_inputs(Graph& graph, const std::vector<ModelInput>& inputs, const StepOptions& options) {
+  ModelTensors tensors;
+  for (const ModelInput& input : inputs) tensors.emplace(input.name, add_input(graph, input, options));
+  return tensors;
+}
+
+/// The labels of a prediction's rows, as a vector.
+Tensor labels_of(const ModelPrediction& prediction, const ModelTensors& tensors, const std::string& model) {
+  if (prediction.target_tensor) return prediction.target_tensor;
+  const auto found = tensors.find(prediction.target);
+  if (found == tensors.end()) fail("model '{}' has no target '{}'", model, prediction.target);
+  const Tensor target = found->second;
+  return target.shape().rank() == 1 ? target : target.graph().reshape(target, {target.spec().numel()});
+}
+
+/// Whether the rows that count are the samples that there are.
+bool row_per_sample(const ModelPrediction& prediction, const Model& model) {
+  if (prediction.target_tensor) return false;
+  const auto target = std::find_if(model.targets.begin(), model.targets.end(),
+                                   [&](const ModelInput& t) { return t.name == prediction.target; });
+  return target != model.targets.end() && target->shape.rank() == 0;
+}
+
+struct Forward {
+  Tensor loss;
+  std::vector<LossPart> parts;
+};
+
+Forward build_forward(Graph& graph, const Model& model, const StepOptions& options, Mode mode) {
+  ModelTensors tensors = add_inputs(graph, model.inputs, options);
+  tensors.merge(add_inputs(graph, model.targets, options));
+  const std::vector<ModelPrediction> predictions =
+      model.predict(Scope(graph, {mode, options.dtype, options.layout}), tensors);
+  if (predictions.empty()) fail("model '{}' predicts nothing", model.info.name);
+  const bool several = predictions.size() > 1;
   const double smoothing = mode == Mode::train ? options.label_smoothing : 0;
-  const Tensor loss = softmax_cross_entropy(logits, target, smoothing, "loss");
-  graph.output(correct_count(logits, target, names::correct), names::correct);
-  return loss;
+  Forward forward;
+  for (std::size_t i = 0; i < predictions.size(); ++i) {
+    const ModelPrediction& p = predictions[i];
+    const Tensor labels = labels_of(p, tensors, model.info.name);
+    const std::string own = fmt::format("{}.{}", names::loss, p.target);
+    Tensor loss = softmax_cross_entropy(p.logits, labels, smoothing, several ? own : names::loss);
+    if (several && mode == Mode::eval) {
+      const std::string rows = fmt::format("{}.{}", names::rows, p.target);
+      graph.output(loss, own);
+      graph.output(label_count(labels, rows), rows);
+      forward.parts.push_back({p.target, own, rows, p.weight});
+    }
+    if (i == 0) {
+      graph.output(correct_count(p.logits, labels, names::correct), names::correct);
+      if (!row_per_sample(p, model)) graph.output(label_count(labels, names::rows), names::rows);
+    }
+    if (p.weight != 1) loss = scale(loss, p.weight, own + "_weighted");
+    forward.loss = forward.loss ? add(forward.loss, loss, names::loss) : loss;
+  }
+  return forward;
 }
 
 /// Two parameters may have the same gradient, or parts of one: an output is a buffer of its own.
@@ -63,18 +122,23 @@ void minimize(Tensor loss, const OptimizerOptions& options, bool output_gradient
 
 void build_training_graph(Graph& graph, const Model& model, const StepOptions& options) {
   check(options.optimizer);
-  const Tensor loss = build_forward(graph, model, options, Mode::train);
+  const Tensor loss = build_forward(graph, model, options, Mode::train).loss;
   for (const std::string& path : options.frozen) graph.freeze(path);
   minimize(loss, options.optimizer, options.output_gradients);
 }
 
 void build_inference_graph(Graph& graph, const Model& model, const StepOptions& options) {
   const Scope scope(graph, {Mode::eval, options.dtype, options.layout});
-  graph.output(model.logits(scope, prepare_images(graph, model, options)), names::logits);
+  const std::vector<ModelPrediction> predictions =
+      model.predict(scope, add_inputs(graph, model.inputs, options));
+  if (predictions.empty()) fail("model '{}' predicts nothing", model.info.name);
+  graph.output(predictions.front().logits, names::logits);
 }
 
-void build_evaluation_graph(Graph& graph, const Model& model, const StepOptions& options) {
-  graph.output(build_forward(graph, model, options, Mode::eval), names::loss);
+std::vector<LossPart> build_evaluation_graph(Graph& graph, const Model& model, const StepOptions& options) {
+  Forward forward = build_forward(graph, model, options, Mode::eval);
+  graph.output(forward.loss, names::loss);
+  return std::move(forward.parts);
 }
 
 }  // namespace swapadvisor

@@ -1,4 +1,4 @@
-// The graph of one training step, and of one evaluation step, of a classification model.
+// The graph of one training step, of one evaluation step and of inference, of any model.
 #pragma once
 
 #include <swapadvisor/models/registry.h>
@@ -20,6 +20,7 @@ inline constexpr const char* bias_correction2 = "step.bias_correction2";
 inline constexpr const char* step_number = "step.number";
 inline constexpr const char* loss = "loss";
 inline constexpr const char* correct = "correct";
+inline constexpr const char* rows = "rows";
 inline constexpr const char* logits = "logits";
 /// Persistent buffers that are not the model's: the finite flag and optimizer states.
 inline constexpr const char* finite = "optimizer/finite";
@@ -31,12 +32,12 @@ inline constexpr const char* exp_avg_sq_prefix = "optimizer/exp_avg_sq/";
 /// True for parameters and states that belong to the model rather than to its training.
 bool is_model_buffer(const Buffer& buffer);
 
-/// What a training or evaluation step of an image model computes.
+/// What a training or evaluation step of a model computes.
 struct StepOptions {
-  std::int64_t batch_size = 1;
+  std::int64_t batch_size = 1;  ///< samples
   DType dtype = DType::f32;
   Layout layout = Layout::channels_last;
-  /// uint8 images are scaled by these; empty: `input` is already floating and is taken as it is.
+  /// Images are uint8 and scaled by these; empty: they are floating and taken as they are.
   std::vector<double> mean, deviation;
   double label_smoothing = 0;
   OptimizerOptions optimizer;
@@ -52,14 +53,26 @@ struct StepOptions {
 /// `check` do.
 void minimize(Tensor loss, const OptimizerOptions& optimizer, bool output_gradients = false);
 
-/// Forward, loss, backward, deferred updates and optimizer in `graph`. Inputs `input` (NCHW), `target` (i32 [N]),
-/// `step.*`; outputs `loss` (mean over the valid rows), `correct` (i64).
+/// A term of a model's loss, as an evaluation graph outputs it.
+struct LossPart {
+  std::string target;  ///< name of the target
+  std::string loss,
+      rows;  ///< outputs: mean over the rows that count (f32, f64), and how many those are (i64)
+  double weight = 1;
+};
+
+/// Forward, loss, backward, deferred updates and optimizer in `graph`. Inputs: the model's inputs (images
+/// NCHW) and targets by their names, `step.*`; outputs `loss` (as `ModelPrediction` defines it), `correct`
+/// (i64, of the first prediction), and, unless that has one row per sample, `rows` (i64): how many of its
+/// labels are not ignored.
 void build_training_graph(Graph& graph, const Model& model, const StepOptions& options);
 
-/// Forward pass with running statistics, without labels. Input `input`; output `logits` [N, classes].
+/// Forward pass with running statistics, without targets. The model's inputs; output `logits` [rows, classes]
+/// of the first prediction.
 void build_inference_graph(Graph& graph, const Model& model, const StepOptions& options);
 
-/// Forward pass with running statistics. Inputs `input`, `target`; outputs `loss`, `correct`.
-void build_evaluation_graph(Graph& graph, const Model& model, const StepOptions& options);
+/// Forward pass with running statistics. Inputs and outputs as for training. Returns the terms of the loss
+/// where there are several, with their outputs `loss.TARGET` and `rows.TARGET`.
+std::vector<LossPart> build_evaluation_graph(Graph& graph, const Model& model, const StepOptions& options);
 
 }  // namespace swapadvisor

@@ -51,8 +51,8 @@ int main() try {
   fmt::print("gradient error: {:.1e}\n", gradient_error(runtime));
 
   const Stripes train(Split::train, 2000), test(Split::test, 400);
-  const Model model{{.name = "stripes", .channels = 1, .image_size = Stripes::side, .classes = 4},
-                    stripe_net};
+  const Model model = image_classifier(
+      {.name = "stripes", .channels = 1, .image_size = Stripes::side, .classes = 4}, stripe_net);
   TrainerOptions options;
   options.loader.batch_size = options.step.batch_size = 50;
   options.step.mean = train.mean();  // pixels become (pixel/255 − mean) / deviation

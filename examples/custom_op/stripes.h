@@ -5,7 +5,7 @@
 
 /// `size` images [1, 16, 16] of four directions, width and phase of the stripes at random, with noise. The
 /// images of both splits differ; a pure function of (split, index).
-class Stripes final : public swapadvisor::Dataset {
+class Stripes final : public swapadvisor::ImageDataset {
  public:
   Stripes(swapadvisor::Split split, std::int64_t size) : split_(split), size_(size) {}
 

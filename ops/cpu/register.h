@@ -24,7 +24,7 @@ void add_layout_kernels(KernelSet& set);
 void add_elementwise_kernels(KernelSet& set);
 /// batch_norm, batch_norm_inference, batch_norm_backward.
 void add_batch_norm_kernels(KernelSet& set);
-/// softmax_cross_entropy, its backward op, correct_count.
+/// softmax_cross_entropy, its backward op, correct_count, label_count.
 void add_softmax_kernels(KernelSet& set);
 /// sigmoid, tanh, gelu and their backward ops.
 void add_activation_kernels(KernelSet& set);

@@ -1,5 +1,5 @@
-// softmax_cross_entropy, its backward form, correct_count: one row at a time, sums in double over fixed
-// lanes.
+// softmax_cross_entropy, its backward form, correct_count, label_count: one row at a time, sums in double
+// over fixed lanes.
 #include <swapadvisor/core/parallel.h>
 #include <swapadvisor/ops/cpu/functions.h>
 #include <swapadvisor/ops/cpu/register.h>
@@ -171,6 +171,11 @@ void add_softmax_kernels(KernelSet& set) {
     const Rows r{x.shape[0], x.shape[1], request.as<SoftmaxCrossEntropyBackwardOp>().label_smoothing()};
     return visit_floating(x.dtype, [=]<class T>() {
       return make_kernel([=](const KernelArgs& args) { loss_backward<T>(r, args); });
+    });
+  });
+  set.add("label_count", [](const KernelRequest& request) {
+    return make_kernel([rows = request.inputs[0].shape[0]](const KernelArgs& args) {
+      *args.out<std::int64_t>(0) = count_valid(args.in<std::int32_t>(0), rows);
     });
   });
   set.add("correct_count", [](const KernelRequest& request) {
