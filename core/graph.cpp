@@ -61,6 +61,16 @@ Tensor Graph::input(const std::string& name, const TensorSpec& spec) {
   return named_buffer(name, BufferKind::input, spec, {});
 }
 
+void Graph::tie(const std::string& name, Tensor tensor) {
+  const TensorInfo& info = tensors_[static_cast<std::size_t>(tensor.id())];
+  Buffer& buffer = buffers_[static_cast<std::size_t>(info.buffer)];
+  if (!is_persistent(buffer.kind) || info.base >= 0)
+    fail("'{}' can be tied to a whole parameter or state only, not to '{}'", name, buffer.name);
+  const auto [found, added] = buffer_by_name_.emplace(name, info.buffer);
+  if (found->second != info.buffer) fail("the graph has two buffers named '{}'", name);
+  if (added) buffer.aliases.push_back(name);
+}
+
 void Graph::output(Tensor tensor, const std::string& name) {
   const TensorInfo& info = tensors_[static_cast<std::size_t>(tensor.id())];
   Buffer& buffer = buffers_[static_cast<std::size_t>(info.buffer)];

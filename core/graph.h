@@ -28,6 +28,7 @@ struct Buffer {
   Initializer init;     ///< persistent buffers only
   int tensor = -1;      ///< the tensor that is its current value
   bool frozen = false;  ///< a parameter that is not trained, see `Graph::freeze`
+  std::vector<std::string> aliases{};  ///< its other names, see `Graph::tie`
 };
 
 /// How a view shows the tensor it was made from.
@@ -70,6 +71,11 @@ class Graph {
   Tensor parameter(const std::string& name, const TensorSpec& spec, const Initializer& init);
   Tensor state(const std::string& name, const TensorSpec& spec, const Initializer& init);
   Tensor input(const std::string& name, const TensorSpec& spec);
+
+  /// Gives a persistent buffer one more name: weights that are tied are one buffer, with one gradient and one update.
+  /// `find` and `find_buffer` know all names, files of weights may use any. Again the same: nothing happens. Throws
+  /// `Error` when the name is another buffer's, or for views and other kinds of buffers.
+  void tie(const std::string& name, Tensor tensor);
 
   /// Makes the value of `tensor`, a whole temporary buffer, an output that the host can read after each iteration:
   /// the loss, logits, or any intermediate value (`graph.output(graph.find("layer1.0.conv1"), "features")`). Of a

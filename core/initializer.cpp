@@ -27,7 +27,8 @@ template <class T>
 void fill(std::span<std::byte> data, const Initializer& how, const RandomStream& random) {
   const std::size_t n = data.size() / sizeof(T);
   for (std::size_t i = 0; i < n; ++i) {
-    const T value = static_cast<T>(draw(how, random, i));
+    const bool zero = i < static_cast<std::size_t>(how.leading_zeros);
+    const T value = zero ? T(0) : static_cast<T>(draw(how, random, i));
     std::memcpy(data.data() + i * sizeof(T), &value, sizeof(T));
   }
 }

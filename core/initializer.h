@@ -17,6 +17,7 @@ struct Initializer {
   Kind kind = Kind::constant;
   double a = 0;  ///< the constant, the lower end, or the mean
   double b = 0;  ///< the upper end, or the standard deviation
+  std::int64_t leading_zeros = 0;  ///< so many elements at the start are 0, such as a padding token's embedding
 
   static Initializer zeros() { return {}; }
   static Initializer constant(double value) { return {Kind::constant, value, 0}; }
@@ -26,6 +27,13 @@ struct Initializer {
   static Initializer kaiming_normal_fan_out(const Shape& shape);
   /// U(−1/√fan_in, 1/√fan_in): PyTorch's default for linear layers. `shape` is OIHW or [out, in].
   static Initializer uniform_fan_in(const Shape& shape);
+
+  /// The same with zeros at the start.
+  Initializer with_leading_zeros(std::int64_t count) const {
+    Initializer other = *this;
+    other.leading_zeros = count;
+    return other;
+  }
 };
 
 /// Fills `data` (dense elements of `spec`, in row-major order) from Philox keyed by (seed, name): the values do not

@@ -56,6 +56,9 @@ class Scope {
     return graph_->state(name(leaf), spec, init);
   }
 
+  /// "PATH.LEAF" becomes one more name of a parameter, see `Graph::tie`.
+  void tie(std::string_view leaf, Tensor parameter) const { graph_->tie(name(leaf), parameter); }
+
   /// The number of the step, an i64 scalar input that random ops draw from; made when first asked for.
   Tensor step_number() const {
     if (Tensor known = graph_->find("step.number")) return known;

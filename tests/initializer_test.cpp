@@ -36,6 +36,12 @@ TEST(Initializer, Constants) {
   EXPECT_EQ(draw<std::int64_t>({}, Initializer::zeros(), "count"), std::vector<std::int64_t>{0});
 }
 
+TEST(Initializer, LeadingZeros) {
+  const Initializer how = Initializer::normal(3, 0.1);
+  const auto plain = draw<float>({2, 3}, how, "w"), zeros = draw<float>({2, 3}, how.with_leading_zeros(3), "w");
+  for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(zeros[i], i < 3 ? 0 : plain[i]) << i;
+}
+
 TEST(Initializer, UniformStaysInItsInterval) {
   const auto values = draw<float>({200, 100}, Initializer::uniform(-0.25, 0.75), "w");
   EXPECT_GE(*std::min_element(values.begin(), values.end()), -0.25F);

@@ -13,6 +13,18 @@ void save_weights(const std::string& file, const Graph& graph, HostStore& host) 
   writer.commit();
 }
 
+namespace {
+
+/// The tensor of the buffer's name or, where weights are tied, of another name of it.
+const StoredTensor* find_stored(const SafetensorsFile& file, const Buffer& buffer) {
+  const StoredTensor* tensor = file.find(buffer.name);
+  for (const std::string& alias : buffer.aliases)
+    if (!tensor) tensor = file.find(alias);
+  return tensor;
+}
+
+}  // namespace
+
 void load_weights(const std::string& file_name, const Graph& graph, HostStore& host, std::string_view path) {
   const SafetensorsFile file(file_name);
   std::vector<const Buffer*> buffers;
@@ -27,7 +39,7 @@ void load_weights(const std::string& file_name, const Graph& graph, HostStore& h
   };
   for (const Buffer* b : buffers) {
     const Buffer& buffer = *b;
-    const StoredTensor* tensor = file.find(buffer.name);
+    const StoredTensor* tensor = find_stored(file, buffer);
     if (!tensor) complain(fmt::format("'{}' is missing", buffer.name));
     else if (tensor->shape != buffer.spec.shape)
       complain(fmt::format("'{}' has shape {}, the model {}", buffer.name, to_string(tensor->shape),
@@ -42,7 +54,7 @@ void load_weights(const std::string& file_name, const Graph& graph, HostStore& h
   std::vector<std::vector<std::byte>> values;
   for (const Buffer* buffer : buffers) {
     values.emplace_back(static_cast<std::size_t>(buffer->spec.bytes()));
-    file.read_as(*file.find(buffer->name), buffer->spec.dtype, values.back());
+    file.read_as(*find_stored(file, *buffer), buffer->spec.dtype, values.back());
   }
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     const auto slot = host.reserve(buffers[i]->name, buffers[i]->spec.bytes());

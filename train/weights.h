@@ -14,7 +14,7 @@ namespace swapadvisor {
 void save_weights(const std::string& file, const Graph& graph, HostStore& host);
 
 /// Reads the model's parameters and states into the host store; floating types are converted, tensors that the model
-/// does not have are ignored. `path`: only those in that scope (see `in_scope`), such as the backbone of a model with a
+/// does not have are ignored. Tied weights are found under any of their names. `path`: only those in that scope (see `in_scope`), such as the backbone of a model with a
 /// new head. Throws `Error` listing up to ten tensors that are missing or have another shape or type;
 /// then nothing has changed.
 void load_weights(const std::string& file, const Graph& graph, HostStore& host, std::string_view path = {});
