@@ -21,5 +21,7 @@ ModelEntry image_entry(ModelInfo info,
 // The families, each in the order to show it.
 std::vector<ModelEntry> resnet_entries();
 std::vector<ModelEntry> mlp_entries();
+std::vector<ModelEntry> bert_entries();
+std::vector<ModelEntry> gpt2_entries();
 
 }  // namespace swapadvisor

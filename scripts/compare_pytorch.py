@@ -3,11 +3,12 @@
 
 usage: compare_pytorch.py [--binary swapadvisor] [--dtype f64|f32] [MODEL options] MODEL [-- more arguments of `step`]
 
-Draws weights, images and labels, lets both programs do one step of --optimizer from them, and prints for the loss, the
+Draws weights, inputs and labels, lets both programs do one step of --optimizer from them, and prints for the loss, the
 gradients, the updated parameters and the statistics the worst error against PyTorch in float64:
 |a - b| / max(|b|, 1e-6 |all tensors of the same set|). Exit code 1 when a float64 step has an error above 1e-8, or a
 float32 step one above 3 times that of PyTorch's own float32 step for the same tensor (not counting errors below
-float32's precision). Needs torch, torchvision and safetensors.
+float32's precision). Needs torch, torchvision and safetensors, and transformers for BERT and GPT-2, which are compared
+without dropout.
 
 The first step of Adam divides each gradient by its own size plus epsilon, so where a gradient is as small as its rounding
 errors, float32 parameters are off by up to the learning rate in any program: compare them with a larger --eps.
@@ -24,6 +25,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from torch_models import defaults, make_model, make_optimizer, optimizer_step, start_labels, start_value
+from torch_transformers import is_transformer, make_transformer, own_tensors, transformer_inputs, transformer_step
 
 DTYPES = {"f32": torch.float32, "f64": torch.float64}
 DEFAULTS = {
@@ -42,7 +44,7 @@ def parse_arguments():
     parser.add_argument("more", nargs="*", help="passed on to `swapadvisor step`")
     parser.add_argument("--binary", default="swapadvisor")
     parser.add_argument("--dtype", choices=DTYPES, default="f64")
-    for option in ("image-size", "channels", "classes", "width", "hidden", "layers"):
+    for option in ("image-size", "channels", "classes", "width", "hidden", "layers", "heads", "seq-len", "vocab"):
         parser.add_argument(f"--{option}", type=int)
     parser.add_argument("--batch-size", type=int, default=8)
     parser.add_argument("--optimizer", choices=DEFAULTS, default="sgd")
@@ -69,19 +71,25 @@ def optimizer_options(args):
 
 def model_options(args):
     """The options given, as make_model takes them."""
-    names = ("image_size", "channels", "classes", "width", "hidden", "layers")
+    names = ("image_size", "channels", "classes", "width", "hidden", "layers", "heads", "seq_len", "vocab")
     return {name: getattr(args, name) for name in names if getattr(args, name) is not None}
 
 
 def draw_start(args):
-    """Weights and statistics by name, images, labels; float64 holding float32 values."""
+    """Weights and statistics by name, inputs and targets by name; floating ones are float64 holding float32 values."""
+    options = model_options(args)
+    if is_transformer(args.model):
+        with torch.device("meta"):
+            shapes = {name: list(v.shape) for name, v in own_tensors(make_transformer(args.model, **options)).items()}
+        weights = {name: start_value(name, shape, args.seed) for name, shape in shapes.items()}
+        return weights, transformer_inputs(args.model, args.batch_size, args.seed, **options)
     with torch.device("meta"):
-        shapes = {name: list(v.shape) for name, v in make_model(args.model, **model_options(args)).state_dict().items()}
+        shapes = {name: list(v.shape) for name, v in make_model(args.model, **options).state_dict().items()}
     weights = {name: start_value(name, shape, args.seed) for name, shape in shapes.items()}
     channels, size, classes = defaults(args.model)
     channels, size, classes = args.channels or channels, args.image_size or size, args.classes or classes
     images = start_value("input", [args.batch_size, channels, size, size], args.seed)
-    return weights, images, start_labels(args.batch_size, classes, args.seed)
+    return weights, {"input": images, "target": start_labels(args.batch_size, classes, args.seed)}
 
 
 def cast(tensor, name, dtype):
@@ -90,24 +98,32 @@ def cast(tensor, name, dtype):
 
 def pytorch_step(args, start, dtype):
     """What `swapadvisor step` writes, from PyTorch: loss, grad.NAME, NAME."""
-    weights, images, labels = start
-    model = make_model(args.model, **model_options(args)).to(dtype)
-    model.load_state_dict({name: cast(value, name, dtype) for name, value in weights.items()})
+    weights, inputs = start
+    make = make_transformer if is_transformer(args.model) else make_model
+    model = make(args.model, **model_options(args)).to(dtype)
+    with torch.no_grad():
+        for name, tensor in own_tensors(model).items():
+            tensor.copy_(weights[name])
     optimizer = make_optimizer(args.optimizer, dict(model.named_parameters()).values(), optimizer_options(args))
-    loss, gradients = optimizer_step(model, images.to(dtype), labels, optimizer)
-    results = {"loss": loss} | {f"grad.{name}": g for name, g in gradients.items()} | model.state_dict()
+    if is_transformer(args.model):
+        loss, gradients = transformer_step(model, inputs, optimizer)
+    else:
+        loss, gradients = optimizer_step(model, inputs["input"].to(dtype), inputs["target"], optimizer)
+    results = {"loss": loss} | {f"grad.{name}": g for name, g in gradients.items()} | own_tensors(model)
     return {name: value.detach().double() for name, value in results.items()}
 
 
 def our_step(args, start):
-    weights, images, labels = start
+    weights, inputs = start
     dtype = DTYPES[args.dtype]
     with tempfile.TemporaryDirectory() as folder:
         weights_file, inputs_file, out_file = (str(Path(folder) / f) for f in ("weights.st", "inputs.st", "out.st"))
         save_file({name: cast(value, name, dtype) for name, value in weights.items()}, weights_file)
-        save_file({"input": cast(images, "input", dtype), "target": labels.contiguous()}, inputs_file)
+        save_file({n: (v.to(dtype) if v.is_floating_point() else v).contiguous() for n, v in inputs.items()}, inputs_file)
         command = [args.binary, "step", args.model, "--weights", weights_file, "--inputs", inputs_file]
         command += ["--out", out_file, "--dtype", args.dtype, "--optimizer", args.optimizer, "--json"]
+        if is_transformer(args.model):  # its draws are not PyTorch's
+            command += ["--dropout", "0"]
         for name, value in (optimizer_options(args) | model_options(args)).items():
             command += [f"--{name.replace('_', '-')}", str(value)]
         done = subprocess.run(command + args.more, stdout=subprocess.PIPE, text=True)

@@ -23,8 +23,10 @@ struct Built {
   Built(std::string_view name, const ModelOptions& options, const ModelContext& context,
         std::int64_t batch = 2) {
     const Model model = find_model(name, options);
-    const Tensor images = graph->input("input", model.input_spec(batch, context.dtype));
-    logits = model.logits(Scope(*graph, context), images);
+    ModelTensors tensors;
+    for (const ModelInput& input : model.inputs)
+      tensors.emplace(input.name, graph->input(input.name, input.spec(batch, context.dtype)));
+    logits = model.predict(Scope(*graph, context), tensors).front().logits;
   }
 
   /// "NAME [a, b]" per parameter and state, in builder order.
