@@ -56,8 +56,10 @@ Tensor batch_norm(const Scope& scope, Tensor x, const BatchNormOptions& options)
 }
 
 Tensor linear(const Scope& scope, Tensor x, std::int64_t out_features) {
-  expect_rank(scope, "linear", x, 2);
-  const Shape shape{out_features, x.shape()[1]};
+  const int rank = x.shape().rank();
+  if (rank != 2 && rank != 3)
+    fail("[linear {}] expects an input of 2 or 3 dimensions, got {}", scope.path(), to_string(x.shape()));
+  const Shape shape{out_features, x.shape()[rank - 1]};
   const Initializer init = Initializer::uniform_fan_in(shape);
   const Tensor weight = scope.parameter("weight", shape, init);
   const Tensor bias = scope.parameter("bias", {out_features}, init);

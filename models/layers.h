@@ -31,7 +31,7 @@ struct BatchNormOptions {
 /// in evaluation it uses the running ones. Throws `Error` when training has one value per channel only.
 Tensor batch_norm(const Scope& scope, Tensor x, const BatchNormOptions& options = {});
 
-/// x [N, in] → [N, out_features]. Parameters "weight" [out, in] and "bias" [out], both from U(−1/√in, 1/√in).
+/// x [N, in] or [N, T, in] → out_features instead of in. Parameters "weight" [out, in] and "bias" [out], both from U(−1/√in, 1/√in).
 Tensor linear(const Scope& scope, Tensor x, std::int64_t out_features);
 
 }  // namespace swapadvisor

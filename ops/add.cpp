@@ -1,5 +1,7 @@
 #include <swapadvisor/ops/add.h>
+#include <swapadvisor/ops/broadcast.h>
 #include <swapadvisor/ops/check.h>
+#include <swapadvisor/ops/contiguous.h>
 
 namespace swapadvisor {
 namespace {
@@ -43,6 +45,8 @@ class AccumulateOp final : public Op {
 }  // namespace
 
 Tensor add(Tensor a, Tensor b, std::string_view name) {
+  if (are_broadcast(a.shape(), b.shape())) return broadcast(BroadcastKind::add, a, b, name);
+  align_strides(a, b);
   return a.graph().apply(std::make_shared<AddOp>(), {a, b}, name)[0];
 }
 

@@ -5,7 +5,8 @@
 
 namespace swapadvisor {
 
-/// a + b, element by element; both of the same spec, strides included. Type: "add".
+/// a + b, element by element. Same shape: type "add", both dense with the same strides (a view in other strides is
+/// copied first). Else they are broadcast by NumPy's rules, see `BroadcastOp`.
 Tensor add(Tensor a, Tensor b, std::string_view name = {});
 
 /// sum += x in place; returns the new value of `sum`'s buffer. `sum` must be a whole buffer. Type:

@@ -75,6 +75,16 @@ Tensor contiguous_like(Tensor x, const TensorSpec& like, std::string_view name) 
   return same_strides(x.spec(), like) ? x : copy_in_order(x, physical_order(like), name);
 }
 
+void align_strides(Tensor& a, Tensor& b) {
+  if (a.shape() != b.shape()) return;
+  const auto has_layout = [](const Tensor& x) {
+    return x.spec().is_row_major() || x.spec().is_channels_last();
+  };
+  if (!is_dense(a.spec())) a = contiguous_like(a, b.spec());
+  if (!has_layout(b)) b = contiguous_like(b, a.spec());
+  if (!has_layout(a)) a = contiguous_like(a, b.spec());
+}
+
 Tensor copy(Tensor x, std::string_view name) {
   const TensorSpec& spec = x.spec();
   return copy_in_order(x, is_dense(spec) ? physical_order(spec) : row_major_order(spec.rank()), name);

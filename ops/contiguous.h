@@ -33,6 +33,10 @@ Tensor contiguous(Tensor x, std::string_view name = {});
 Tensor contiguous_unless_dense(Tensor x, std::string_view name = {});
 /// x with the strides of `like`, of the same shape: x itself or a copy. Where `like` has gaps, row major.
 Tensor contiguous_like(Tensor x, const TensorSpec& like, std::string_view name = {});
+/// Gives operands of one shape the same dense strides: a view in other strides than rows or channels-last is
+/// replaced by a copy like the other operand. Two different layouts, row major and channels-last, stay as
+/// they are.
+void align_strides(Tensor& a, Tensor& b);
 /// A copy in the strides of x, or in row-major memory when x has gaps: a buffer of its own for a view.
 Tensor copy(Tensor x, std::string_view name = {});
 

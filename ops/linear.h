@@ -5,8 +5,8 @@
 
 namespace swapadvisor {
 
-/// x [N, in]·weightᵀ + bias → [N, out]; weight is [out, in], bias [out] or absent. The nodes are `name`
-/// (matmul) and, with a bias, `name`/bias.
+/// x […, in]·weightᵀ + bias → […, out]; weight is [out, in], bias [out] or absent. The nodes are `name`
+/// (matmul) and, with a bias, `name`/bias. Of more than two dimensions, rows of x, the result is a view.
 Tensor linear(Tensor x, Tensor weight, Tensor bias, std::string_view name = {});
 
 }  // namespace swapadvisor

@@ -1,4 +1,6 @@
+#include <swapadvisor/ops/contiguous.h>
 #include <swapadvisor/ops/matmul.h>
+#include <swapadvisor/ops/transpose.h>
 
 namespace swapadvisor {
 namespace {
@@ -6,6 +8,18 @@ namespace {
 void check_matrix(std::string_view what, const TensorSpec& spec) {
   if (!is_floating(spec.dtype) || spec.rank() != 2 || !spec.is_row_major())
     fail("{} must be a row-major f32 or f64 matrix, got {}", what, to_string(spec));
+}
+
+/// Makes a view of a matrix row major, by its flag where that does it.
+void make_row_major(Tensor& matrix, bool& transposed, const std::string& name) {
+  const TensorSpec& spec = matrix.spec();
+  if (spec.rank() != 2 || spec.is_row_major()) return;
+  if (spec.strides[0] == 1 && spec.strides[1] == spec.shape[0]) {
+    matrix = transpose(matrix);
+    transposed = !transposed;
+  } else {
+    matrix = contiguous(matrix, name);
+  }
 }
 
 }  // namespace
@@ -44,6 +58,11 @@ std::vector<Tensor> MatmulOp::vjp(const VjpContext& context) const {
 }
 
 Tensor matmul(Tensor a, Tensor b, bool transpose_a, bool transpose_b, std::string_view name) {
+  const auto copy_name = [&](const char* operand) {
+    return name.empty() ? std::string() : fmt::format("{}/copy_{}", name, operand);
+  };
+  make_row_major(a, transpose_a, copy_name("a"));
+  make_row_major(b, transpose_b, copy_name("b"));
   return a.graph().apply(std::make_shared<MatmulOp>(transpose_a, transpose_b), {a, b}, name)[0];
 }
 

@@ -21,7 +21,7 @@ class MatmulOp final : public Op {
   bool transpose_a_, transpose_b_;
 };
 
-/// Appends `MatmulOp`.
+/// Appends `MatmulOp`. A transposed view counts as the matrix it was made from; other views are copied.
 Tensor matmul(Tensor a, Tensor b, bool transpose_a = false, bool transpose_b = false,
               std::string_view name = {});
 

@@ -241,7 +241,7 @@ TEST(Layers, ConvolutionsSplitChannelsIntoGroups) {
   EXPECT_EQ(error_of([&] { conv2d(scope / "bad", x, 4, 3, {.groups = 4}); }),
             "[conv2d bad] 6 input and 4 output channels cannot be split into 4 groups");
   EXPECT_EQ(error_of([&] { linear(scope / "fc", x, 4); }),
-            "[linear fc] expects an input of 2 dimensions, got [2, 6, 9, 9]");
+            "[linear fc] expects an input of 2 or 3 dimensions, got [2, 6, 9, 9]");
 }
 
 TEST(Layers, TwoLayersOfOneNameAreRefused) {

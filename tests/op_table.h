@@ -71,6 +71,9 @@ std::vector<OpCase> convolution_cases();
 std::vector<OpCase> pooling_cases();
 std::vector<OpCase> matrix_cases();
 std::vector<OpCase> view_cases();
+std::vector<OpCase> batched_cases();
+std::vector<OpCase> broadcast_cases();
+std::vector<OpCase> reduce_cases();
 
 /// All of the above.
 std::vector<OpCase> op_table();

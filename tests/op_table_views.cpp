@@ -15,8 +15,10 @@ namespace {
 
 using Results = std::vector<Tensor>;
 
-Operand image(const Shape& shape) {
-  return {.shape = shape, .layout = Operand::Layout::of_case};
+/// In both layouts when it has four dimensions.
+Operand operand(const Shape& shape) {
+  return {.shape = shape,
+          .layout = shape.rank() == 4 ? Operand::Layout::of_case : Operand::Layout::row_major};
 }
 
 OpCase permute_case(std::string name, const Shape& x, const Shape& order) {
@@ -27,7 +29,7 @@ OpCase permute_case(std::string name, const Shape& x, const Shape& order) {
 }
 
 OpCase slice_case(std::string name, const Shape& x, int dimension, std::int64_t start, std::int64_t length) {
-  return {.name = std::move(name), .operands = {image(x)}, .build = [=](const OperandTensors& in) {
+  return {.name = std::move(name), .operands = {operand(x)}, .build = [=](const OperandTensors& in) {
             return Results{copy(slice(in[0], dimension, start, length))};
           }};
 }
@@ -38,7 +40,7 @@ OpCase concat_case(std::string name, const std::vector<Shape>& shapes, int dimen
                 }};
   std::int64_t elements = 0;
   for (const Shape& shape : shapes) {
-    result.operands.push_back(image(shape));
+    result.operands.push_back(operand(shape));
     elements += shape.numel();
   }
   if (elements > 3000) result.gradient_tolerance = 0;
@@ -56,7 +58,7 @@ std::vector<OpCase> split_cases() {
              return pieces;
            }},
       {.name = "split_channels",
-       .operands = {image({2, 6, 3, 5})},
+       .operands = {operand({2, 6, 3, 5})},
        .build =
            [](const OperandTensors& in) {
              const Results pieces = split(in[0], {1, 3, 2}, 1);

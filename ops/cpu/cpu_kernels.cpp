@@ -20,6 +20,9 @@ KernelSet portable_kernels() {
   add_pool_kernels(set);
   add_global_avg_pool_kernels(set);
   add_matmul_kernels(set);
+  add_batched_matmul_kernels(set);
+  add_arithmetic_kernels(set);
+  add_reduce_kernels(set);
   add_bias_kernels(set);
   add_copy_kernels(set);
   add_layout_kernels(set);

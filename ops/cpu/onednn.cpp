@@ -3,13 +3,27 @@
 
 namespace swapadvisor {
 
-void onednn_gemm(MatrixView<const float> a, MatrixView<const float> b, MatrixView<float> c, bool accumulate) {
-  if (c.column_major) return onednn_gemm(b.transposed(), a.transposed(), c.transposed(), accumulate);
+namespace {
+
+void multiply(MatrixView<const float> a, MatrixView<const float> b, MatrixView<float> c, float alpha,
+              float beta) {
+  if (c.column_major) return multiply(b.transposed(), a.transposed(), c.transposed(), alpha, beta);
   const dnnl_status_t status =
-      dnnl_sgemm(a.column_major ? 'T' : 'N', b.column_major ? 'T' : 'N', c.rows, c.cols, a.cols, 1.0f, a.data,
-                 a.stride, b.data, b.stride, accumulate ? 1.0f : 0.0f, c.data, c.stride);
+      dnnl_sgemm(a.column_major ? 'T' : 'N', b.column_major ? 'T' : 'N', c.rows, c.cols, a.cols, alpha,
+                 a.data, a.stride, b.data, b.stride, beta, c.data, c.stride);
   SWAPADVISOR_ASSERT(status == dnnl_success, "dnnl_sgemm of {} × {} × {} failed with status {}", c.rows,
                      c.cols, a.cols, static_cast<int>(status));
+}
+
+}  // namespace
+
+void onednn_gemm(MatrixView<const float> a, MatrixView<const float> b, MatrixView<float> c, bool accumulate) {
+  multiply(a, b, c, 1, accumulate ? 1 : 0);
+}
+
+void onednn_scaled_gemm(MatrixView<const float> a, MatrixView<const float> b, MatrixView<float> c,
+                        float alpha) {
+  multiply(a, b, c, alpha, 0);
 }
 
 dnnl::primitive_attr user_scratchpad() {

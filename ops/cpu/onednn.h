@@ -15,6 +15,9 @@ namespace swapadvisor {
 /// parallel region. Its packing buffers are its own. Throws nothing; a failure is a bug.
 void onednn_gemm(MatrixView<const float> a, MatrixView<const float> b, MatrixView<float> c, bool accumulate);
 
+/// The same for c = alpha·a·b.
+void onednn_scaled_gemm(MatrixView<const float> a, MatrixView<const float> b, MatrixView<float> c, float alpha);
+
 /// Attributes under which a primitive takes its scratch memory from us.
 dnnl::primitive_attr user_scratchpad();
 

@@ -13,6 +13,12 @@ void add_pool_kernels(KernelSet& set);
 void add_global_avg_pool_kernels(KernelSet& set);
 /// matmul on Eigen.
 void add_matmul_kernels(KernelSet& set);
+/// batched_matmul on Eigen.
+void add_batched_matmul_kernels(KernelSet& set);
+/// sub, mul, the broadcasting ops and broadcast_to.
+void add_arithmetic_kernels(KernelSet& set);
+/// sum, mean.
+void add_reduce_kernels(KernelSet& set);
 /// bias_add, bias_grad.
 void add_bias_kernels(KernelSet& set);
 /// contiguous, concat, slice_backward.
