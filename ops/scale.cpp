@@ -7,7 +7,7 @@ namespace swapadvisor {
 
 std::vector<TensorSpec> ScaleOp::infer(std::span<const TensorSpec> inputs) const {
   require_floating(inputs[0], "x");
-  require_dense(inputs[0], "x");
+  require_filled(inputs[0], "x");
   if (!std::isfinite(factor_)) fail("the factor must be finite, got {}", factor_);
   return {inputs[0]};
 }
