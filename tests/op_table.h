@@ -74,6 +74,7 @@ std::vector<OpCase> view_cases();
 std::vector<OpCase> batched_cases();
 std::vector<OpCase> broadcast_cases();
 std::vector<OpCase> reduce_cases();
+std::vector<OpCase> recurrent_cases();
 
 /// All of the above.
 std::vector<OpCase> op_table();

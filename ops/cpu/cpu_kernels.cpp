@@ -16,6 +16,7 @@ KernelSet portable_kernels() {
   add_update_kernels(set);
   add_adam_kernels(set);
   add_image_kernels(set);
+  add_recurrent_cell_kernels(set);
   add_conv_kernels(set);
   add_pool_kernels(set);
   add_global_avg_pool_kernels(set);

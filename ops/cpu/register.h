@@ -46,6 +46,8 @@ void add_dropout_kernels(KernelSet& set);
 void add_update_kernels(KernelSet& set);
 /// adam.
 void add_adam_kernels(KernelSet& set);
+/// lstm_cell, gru_cell and their backward ops.
+void add_recurrent_cell_kernels(KernelSet& set);
 /// image_to_float.
 void add_image_kernels(KernelSet& set);
 
