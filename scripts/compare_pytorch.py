@@ -24,7 +24,7 @@ from pathlib import Path
 import torch
 from safetensors.torch import load_file, save_file
 
-from torch_models import defaults, make_model, make_optimizer, optimizer_step, start_labels, start_value
+from torch_models import make_model, make_optimizer, optimizer_step, start_inputs, start_value
 from torch_transformers import is_transformer, make_transformer, own_tensors, transformer_inputs, transformer_step
 
 DTYPES = {"f32": torch.float32, "f64": torch.float64}
@@ -46,6 +46,7 @@ def parse_arguments():
     parser.add_argument("--dtype", choices=DTYPES, default="f64")
     for option in ("image-size", "channels", "classes", "width", "hidden", "layers", "heads", "seq-len", "vocab"):
         parser.add_argument(f"--{option}", type=int)
+    parser.add_argument("--cell", choices=("lstm", "gru"), help="rnn, brnn")
     parser.add_argument("--batch-size", type=int, default=8)
     parser.add_argument("--optimizer", choices=DEFAULTS, default="sgd")
     parser.add_argument("--lr", type=float)
@@ -71,7 +72,7 @@ def optimizer_options(args):
 
 def model_options(args):
     """The options given, as make_model takes them."""
-    names = ("image_size", "channels", "classes", "width", "hidden", "layers", "heads", "seq_len", "vocab")
+    names = ("image_size", "channels", "classes", "width", "hidden", "layers", "heads", "seq_len", "vocab", "cell")
     return {name: getattr(args, name) for name in names if getattr(args, name) is not None}
 
 
@@ -86,14 +87,13 @@ def draw_start(args):
     with torch.device("meta"):
         shapes = {name: list(v.shape) for name, v in make_model(args.model, **options).state_dict().items()}
     weights = {name: start_value(name, shape, args.seed) for name, shape in shapes.items()}
-    channels, size, classes = defaults(args.model)
-    channels, size, classes = args.channels or channels, args.image_size or size, args.classes or classes
-    images = start_value("input", [args.batch_size, channels, size, size], args.seed)
-    return weights, {"input": images, "target": start_labels(args.batch_size, classes, args.seed)}
+    values, labels = start_inputs(args.model, args.batch_size, options, args.seed)
+    return weights, {"input": values, "target": labels}
 
 
 def cast(tensor, name, dtype):
-    return tensor.to(torch.int64 if name.endswith("num_batches_tracked") else dtype).contiguous()
+    whole = name.endswith("num_batches_tracked") or not tensor.is_floating_point()
+    return tensor.to(torch.int64 if whole else dtype).contiguous()
 
 
 def pytorch_step(args, start, dtype):
@@ -108,7 +108,7 @@ def pytorch_step(args, start, dtype):
     if is_transformer(args.model):
         loss, gradients = transformer_step(model, inputs, optimizer)
     else:
-        loss, gradients = optimizer_step(model, inputs["input"].to(dtype), inputs["target"], optimizer)
+        loss, gradients = optimizer_step(model, cast(inputs["input"], "input", dtype), inputs["target"], optimizer)
     results = {"loss": loss} | {f"grad.{name}": g for name, g in gradients.items()} | own_tensors(model)
     return {name: value.detach().double() for name, value in results.items()}
 
@@ -119,7 +119,7 @@ def our_step(args, start):
     with tempfile.TemporaryDirectory() as folder:
         weights_file, inputs_file, out_file = (str(Path(folder) / f) for f in ("weights.st", "inputs.st", "out.st"))
         save_file({name: cast(value, name, dtype) for name, value in weights.items()}, weights_file)
-        save_file({n: (v.to(dtype) if v.is_floating_point() else v).contiguous() for n, v in inputs.items()}, inputs_file)
+        save_file({n: (cast(v, n, dtype)).contiguous() for n, v in inputs.items()}, inputs_file)
         command = [args.binary, "step", args.model, "--weights", weights_file, "--inputs", inputs_file]
         command += ["--out", out_file, "--dtype", args.dtype, "--optimizer", args.optimizer, "--json"]
         if is_transformer(args.model):  # its draws are not PyTorch's

@@ -1,5 +1,6 @@
-"""The image models of models/ in PyTorch, for golden values: torchvision's ResNets with any width, input channels and
-classes, and the CIFAR ResNets and the MLP, which torchvision has not. Parameter names are ours (and torchvision's)."""
+"""The models of models/ in PyTorch, for golden values: torchvision's ResNets with any width, input channels and
+classes, and the CIFAR ResNets, the MLP and the recurrent networks, which torchvision has not. Parameter names are ours
+(and torchvision's)."""
 
 import math
 import re
@@ -19,6 +20,7 @@ IMAGENET = {
     152: (Bottleneck, [3, 8, 36, 3]),
 }
 CIFAR_DEPTHS = (20, 32, 44, 56, 110)
+RECURRENT = ("rnn", "brnn")
 
 
 class ScaledResNet(ResNet):
@@ -81,8 +83,26 @@ class Mlp(nn.Module):
         return getattr(self, f"fc{self.layers + 1}")(x)
 
 
-def make_model(name, image_size=None, channels=None, classes=None, width=None, hidden=None, layers=None):
+class RecurrentNetwork(nn.Module):
+    """Embedding, nn.LSTM or nn.GRU, and a linear layer at every time step: ids [N, T] to logits [N T, vocab]."""
+
+    def __init__(self, bidirectional, cell="lstm", hidden=512, layers=2, vocab=256):
+        super().__init__()
+        self.embedding = nn.Embedding(vocab, hidden)
+        kind = {"lstm": nn.LSTM, "gru": nn.GRU}[cell]
+        self.rnn = kind(hidden, hidden, layers, batch_first=True, bidirectional=bidirectional)
+        self.linear = nn.Linear(hidden * (2 if bidirectional else 1), vocab)
+
+    def forward(self, ids):
+        states, _ = self.rnn(self.embedding(ids))
+        return self.linear(states).flatten(0, 1)
+
+
+def make_model(name, image_size=None, channels=None, classes=None, width=None, hidden=None, layers=None, **options):
     """The model `name` with the options of the command line; None means the default."""
+    if name in RECURRENT:
+        return RecurrentNetwork(name == "brnn", options.get("cell") or "lstm", hidden or 512, layers or 2,
+                                options.get("vocab") or 256)
     if name == "mlp":
         inputs = (channels or 1) * (image_size or 28) ** 2
         return Mlp(inputs, hidden or 512, 2 if layers is None else layers, classes or 10)
@@ -114,7 +134,7 @@ def value_range(name, shape):
         return -0.01, 0.01
     if leaf == "num_batches_tracked":
         return 7, 7
-    if leaf in ("running_mean", "bias"):
+    if leaf == "running_mean" or leaf.startswith("bias"):
         return -0.2, 0.2
     if len(shape) == 4:  # the deviation of He's initialisation, fan-out
         high = round(math.sqrt(6 / (shape[0] * shape[2] * shape[3])), 4)
@@ -133,6 +153,22 @@ def start_value(name, shape, seed):
 
 def start_labels(batch, classes, seed):
     return torch.from_numpy(philox.named_stream("target", seed).below(batch, classes))
+
+
+def start_ids(name, shape, vocab, seed):
+    """Tokens for the input or target `name`."""
+    return torch.from_numpy(philox.named_stream(name, seed).below(math.prod(shape), vocab).reshape(shape))
+
+
+def start_inputs(name, batch, options, seed):
+    """Input and target of the model `name` with the options of the command line."""
+    if name in RECURRENT:
+        shape, vocab = (batch, options.get("seq_len") or 64), options.get("vocab") or 256
+        return start_ids("input", shape, vocab, seed), start_ids("target", shape, vocab, seed)
+    channels, size, classes = defaults(name)
+    size = options.get("image_size") or size
+    images = start_value("input", [batch, options.get("channels") or channels, size, size], seed)
+    return images, start_labels(batch, options.get("classes") or classes, seed)
 
 
 def sgd_step(model, images, labels, lr, momentum, weight_decay, start_momentum=None):
@@ -163,7 +199,7 @@ def make_optimizer(name, parameters, options):
 def optimizer_step(model, images, labels, optimizer):
     """One training step of cross entropy in the model's dtype; changes the model. Returns (loss, gradients)."""
     model.train()
-    loss = nn.functional.cross_entropy(model(images), labels)
+    loss = nn.functional.cross_entropy(model(images), labels.flatten())
     loss.backward()
     optimizer.step()
     return loss.detach(), {name: p.grad for name, p in model.named_parameters()}
