@@ -2,7 +2,7 @@
 // each piece is one loop over all gates, so that a piece's operands are read once and may be overwritten in
 // place.
 #include <swapadvisor/core/parallel.h>
-#include <swapadvisor/ops/cpu/activations.h>
+#include <swapadvisor/ops/cpu/functions.h>
 #include <swapadvisor/ops/cpu/register.h>
 #include <swapadvisor/ops/gru_cell.h>
 #include <swapadvisor/ops/lstm_cell.h>
