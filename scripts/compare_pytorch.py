@@ -119,7 +119,7 @@ def our_step(args, start):
     with tempfile.TemporaryDirectory() as folder:
         weights_file, inputs_file, out_file = (str(Path(folder) / f) for f in ("weights.st", "inputs.st", "out.st"))
         save_file({name: cast(value, name, dtype) for name, value in weights.items()}, weights_file)
-        save_file({n: (cast(v, n, dtype)).contiguous() for n, v in inputs.items()}, inputs_file)
+        save_file({n: (v.to(dtype) if v.is_floating_point() else v).contiguous() for n, v in inputs.items()}, inputs_file)
         command = [args.binary, "step", args.model, "--weights", weights_file, "--inputs", inputs_file]
         command += ["--out", out_file, "--dtype", args.dtype, "--optimizer", args.optimizer, "--json"]
         if is_transformer(args.model):  # its draws are not PyTorch's

@@ -24,7 +24,8 @@ MODELS = ["mlp", "resnet20", "resnet32", "resnet44", "resnet56", "resnet110", "r
 MODELS += ["resnet101", "resnet152", "wide_resnet50_2", "wide_resnet101_2", "wresnet152-4", "wresnet152-10"]
 MODELS += ["bert-base", "bert-large", "bert-base-classifier", "bert-large-classifier"]
 MODELS += ["gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl"]
-LISTED = {"mlp", "resnet20", "resnet18", "resnet50", "bert-base-classifier", "gpt2"}
+MODELS += ["rnn", "brnn"]
+LISTED = {"mlp", "resnet20", "resnet18", "resnet50", "bert-base-classifier", "gpt2", "rnn", "brnn"}
 
 
 def entry(name):
