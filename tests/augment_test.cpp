@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <swapadvisor/train/augment.h>
 
+#include <algorithm>
 #include <map>
 #include <numeric>
 #include <set>
@@ -94,6 +95,68 @@ TEST(AugmentTest, DependsOnSeedEpochAndSampleOnly) {
   EXPECT_NE(sequence(1, 0), sequence(2, 0));
   EXPECT_NE(sequence(1, 0), sequence(1, 1));
   EXPECT_NE(sequence(1, 1), sequence(1, (std::int64_t{1} << 32) + 1));
+}
+
+TEST(AugmentTest, ResizedCropsHaveTheStatedSharesAndRatios) {
+  double smallest = 1, largest = 0, widest = 0, tallest = 9;
+  std::set<std::int64_t> left;
+  for (int sample = 0; sample < 4000; ++sample) {
+    const CropBox box = random_crop_box(400, 300, 1, 2, sample);
+    ASSERT_GE(box.x, 0);
+    ASSERT_GE(box.y, 0);
+    ASSERT_LE(box.x + box.width, 400);
+    ASSERT_LE(box.y + box.height, 300);
+    const double share = static_cast<double>(box.width * box.height) / (400 * 300);
+    const double ratio = static_cast<double>(box.width) / static_cast<double>(box.height);
+    smallest = std::min(smallest, share);
+    largest = std::max(largest, share);
+    widest = std::max(widest, ratio);
+    tallest = std::min(tallest, ratio);
+    left.insert(box.x);
+  }
+  EXPECT_NEAR(smallest, 0.08, 0.01);
+  EXPECT_GT(largest, 0.95);
+  EXPECT_NEAR(widest, 4.0 / 3, 0.02);
+  EXPECT_NEAR(tallest, 0.75, 0.02);
+  EXPECT_GT(left.size(), 150u);
+}
+
+TEST(AugmentTest, ResizedCropsOfNarrowImagesAreInTheMiddle) {
+  for (int sample = 0; sample < 20; ++sample) {
+    const CropBox wide = random_crop_box(9000, 3, 1, 0, sample),
+                  tall = random_crop_box(2, 5000, 1, 0, sample);
+    EXPECT_EQ(wide.width, 4);
+    EXPECT_EQ(wide.height, 3);
+    EXPECT_EQ(wide.x, 4498);
+    EXPECT_EQ(tall.width, 2);
+    EXPECT_EQ(tall.height, 3);
+    EXPECT_EQ(tall.y, 2498);
+  }
+  const CropBox one = random_crop_box(1, 1, 1, 0, 0);
+  EXPECT_EQ(one.width * one.height, 1);
+}
+
+TEST(AugmentTest, ResizedCropKeepsAConstantImageAndMirrorsHalfOfTheOthers) {
+  const Shape shape{3, 6, 9};
+  const Augmentation augmentation{.horizontal_flip = true, .resized_crop = true};
+  EXPECT_EQ(augmented(Image(162, 55), shape, augmentation, 1, 2, 3), Image(162, 55));
+  Image slope;
+  for (int i = 0; i < 162; ++i) slope.push_back(static_cast<std::uint8_t>(i % 9 * 20));
+  int mirrored = 0;
+  for (int sample = 0; sample < 400; ++sample) {
+    const Image out = augmented(slope, shape, augmentation, 1, 0, sample);
+    mirrored += out[0] > out[8];
+    EXPECT_EQ(out[0] > out[8], draws_flip(1, 0, sample)) << sample;
+  }
+  EXPECT_NEAR(mirrored, 200, 50);
+}
+
+TEST(AugmentTest, ParsesLists) {
+  EXPECT_TRUE(parse_augmentation("resized-crop,flip").resized_crop);
+  EXPECT_TRUE(parse_augmentation("flip").horizontal_flip);
+  EXPECT_EQ(parse_augmentation("crop:3").crop_padding, 3);
+  EXPECT_THROW(parse_augmentation("crop,resized-crop"), Error);
+  EXPECT_THROW(parse_augmentation("resized"), Error);
 }
 
 }  // namespace

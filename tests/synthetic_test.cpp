@@ -119,7 +119,7 @@ TEST(DatasetTest, OpensByKindAndListsTheKinds) {
   EXPECT_EQ(open_dataset("synthetic", "", Split::train, small())->size(), 500);
   EXPECT_THAT(
       message_of<Error>([] { open_dataset("mnits", "x", Split::train); }),
-      AllOf(HasSubstr("'mnits'"), HasSubstr("mnist, cifar10, cifar100, synthetic")));
+      AllOf(HasSubstr("'mnits'"), HasSubstr("mnist, cifar10, cifar100, imagefolder, text, synthetic")));
 }
 
 }  // namespace

@@ -26,10 +26,11 @@ Model two_heads(double weight = 0.5) {
   model.targets = {{.name = "kind", .shape = {}, .dtype = DType::i32, .below = kinds},
                    {.name = "tokens", .shape = {length}, .dtype = DType::i32, .below = tokens}};
   model.predict = [=](const Scope& scope, const ModelTensors& in) {
-    const Tensor a = linear(scope / "a", in.at("a"), kinds);
+    const Tensor a = linear(scope / "kinds", in.at("a"), kinds);
     const std::int64_t samples = a.shape()[0];
     Graph& graph = scope.graph();
-    const Tensor b = linear(scope / "b", graph.reshape(in.at("b"), {samples, 2 * features}), length * tokens);
+    const Tensor b =
+        linear(scope / "places", graph.reshape(in.at("b"), {samples, 2 * features}), length * tokens);
     return std::vector<ModelPrediction>{
         {.logits = a, .target = "kind"},
         {.logits = graph.reshape(b, {samples * length, tokens}), .target = "tokens", .weight = weight}};
@@ -102,8 +103,10 @@ TEST(Task, EvaluationCountsEveryLabelOnce) {
   Trainer trainer(two_heads(), data, &data, runtime, small_run(4, 5));
   const Evaluation e = *trainer.run().test;
 
-  const auto wa = trainer.session().read<float>("a.weight"), ba = trainer.session().read<float>("a.bias");
-  const auto wb = trainer.session().read<float>("b.weight"), bb = trainer.session().read<float>("b.bias");
+  const auto wa = trainer.session().read<float>("kinds.weight"),
+             ba = trainer.session().read<float>("kinds.bias");
+  const auto wb = trainer.session().read<float>("places.weight"),
+             bb = trainer.session().read<float>("places.bias");
   Batch all;
   LoaderOptions whole;
   whole.batch_size = data.size();
@@ -158,9 +161,9 @@ TEST(Task, AWeightOfZeroTrainsNothing) {
   const TwoFields data(4);
   Runtime runtime({.device = {.threads = 1}});
   Trainer trainer(two_heads(0), data, nullptr, runtime, small_run(4, 3));
-  const auto before = trainer.session().read<float>("b.weight");
+  const auto before = trainer.session().read<float>("places.weight");
   trainer.run();
-  EXPECT_EQ(trainer.session().read<float>("b.weight"), before);
+  EXPECT_EQ(trainer.session().read<float>("places.weight"), before);
 }
 
 TEST(Task, AccuracyOfTokensCountsTheLabelsThatAreNotIgnored) {
@@ -197,7 +200,9 @@ TEST(Task, ALimitChangesNoBit) {
 
 TEST(Task, InferenceNeedsNoTargets) {
   Graph graph("inference");
-  build_inference_graph(graph, two_heads(), {.batch_size = 2});
+  StepOptions options;
+  options.batch_size = 2;
+  build_inference_graph(graph, two_heads(), options);
   EXPECT_EQ(graph.find_buffer("kind"), -1);
   EXPECT_EQ(graph.find("logits").shape(), (Shape{2, kinds}));
 }
@@ -261,12 +266,16 @@ TEST(SyntheticText, TargetsBelongToTheSequence) {
   int rule = 0, masked = 0;
   for (std::size_t i = 0; i < 2000; ++i) {
     const std::int32_t follower = next.values<std::int32_t>("next")[i];
-    if (i % 50 != 49) EXPECT_EQ(follower, ids[i + 1]);
+    if (i % 50 != 49) {
+      EXPECT_EQ(follower, ids[i + 1]);
+    }
     rule += follower == (ids[i] * 5 + 7 + 11 * next.values<std::int32_t>("kind")[i / 50]) % 30;
     const std::int32_t label = hidden.values<std::int32_t>("labels")[i];
     masked += label != ignored_label;
     EXPECT_EQ(hidden.values<std::int32_t>("ids")[i], label == ignored_label ? ids[i] : 0);
-    if (label != ignored_label) EXPECT_EQ(label, ids[i]);
+    if (label != ignored_label) {
+      EXPECT_EQ(label, ids[i]);
+    }
   }
   EXPECT_NEAR(rule, 1758, 60);
   EXPECT_NEAR(masked, 300, 60);

@@ -1,5 +1,6 @@
 #include <swapadvisor/core/file.h>
 #include <swapadvisor/train/cli.h>
+#include <swapadvisor/train/image_folder.h>
 
 #include <signal.h>
 
@@ -126,7 +127,18 @@ void TaskOptions::add_to(CLI::App& command, bool model_required) {
       ->check(CLI::IsMember(known))
       ->capture_default_str()
       ->group(group);
-  command.add_option("--data", data, "Folder of the data: MNIST's IDX files, CIFAR's binary version")->group(group);
+  command
+      .add_option(
+          "--data", data,
+          "The data: folder of MNIST's IDX files, of CIFAR's binary version, of images in folders by class "
+          "(imagefolder), or a text file, .gz too")
+      ->group(group);
+  command
+      .add_option("--vocab-file", vocab_file,
+                  "text: WordPiece vocab.txt or byte-level BPE vocab.json; default: bytes")
+      ->group(group);
+  command.add_option("--merges-file", merges_file, "text: BPE merges; default: merges.txt beside vocab.json")
+      ->group(group);
   command.add_option("--batch-size", batch_size, "Samples per step")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 31))
       ->capture_default_str()
@@ -135,11 +147,22 @@ void TaskOptions::add_to(CLI::App& command, bool model_required) {
 
 std::unique_ptr<Dataset> TaskOptions::open(Split split, std::uint64_t seed) const {
   if (dataset != "synthetic" && data.empty())
-    throw CLI::ValidationError(fmt::format("--dataset {} needs --data, the folder of its files", dataset));
+    throw CLI::ValidationError(fmt::format("--dataset {} needs --data, the {}", dataset,
+                                           dataset == "text" ? "file" : "folder of its files"));
+  if (dataset != "text" && !(vocab_file.empty() && merges_file.empty()))
+    throw CLI::ValidationError(
+        fmt::format("--vocab-file and --merges-file are for --dataset text, not {}", dataset));
   DatasetOptions options = dataset_options(as_usage([&] { return find_model(model, model_options); }));
   options.seed = seed;
+  options.vocab_file = vocab_file;
+  options.merges_file = merges_file;
   options.size = std::max<std::int64_t>(options.size, batch_size * 2);
   return open_dataset(dataset, data, split, options);
+}
+
+std::unique_ptr<Dataset> TaskOptions::open_test(std::uint64_t seed) const {
+  if (dataset == "synthetic" || (dataset == "imagefolder" && !has_test_images(data))) return nullptr;
+  return open(Split::test, seed);
 }
 
 Model TaskOptions::settle(const Dataset& data_set) const {

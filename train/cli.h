@@ -43,12 +43,14 @@ struct TaskOptions {
   std::string model;
   ModelOptions model_options;
   std::string dataset = "synthetic";
-  std::string data;
+  std::string data, vocab_file, merges_file;
   std::int64_t batch_size = 128;
 
   void add_to(CLI::App& command, bool model_required = true);
   /// The data set of that split, made for the model: synthetic data take its shapes, for example.
   std::unique_ptr<Dataset> open(Split split, std::uint64_t seed) const;
+  /// The test data to measure a training by; none where there are none.
+  std::unique_ptr<Dataset> open_test(std::uint64_t seed) const;
   /// The model with what the data decide: image size, channels, classes, vocabulary. Options must agree with
   /// them.
   Model settle(const Dataset& dataset) const;

@@ -155,7 +155,7 @@ TrainReport run_and_save(Trainer& trainer, HostStore& host, const std::string& o
 void run_train(const TrainCommand& c) {
   InterruptStop interrupt;
   const auto train = c.task.open(Split::train, c.seed);
-  const auto test = c.task.dataset == "synthetic" ? nullptr : c.task.open(Split::test, c.seed);
+  const auto test = c.task.open_test(c.seed);
   if (test && test->fields() != train->fields())
     fail("{}: the training samples have other shapes than the test samples", c.task.data);
   const Model model = c.task.settle(*train);
@@ -234,7 +234,7 @@ void add_train_command(CLI::App& app) {
   command->add_option("--last-batch", c->last_batch, "An uneven last batch: drop or pad")
       ->check(CLI::IsMember({"drop", "pad"}))
       ->capture_default_str();
-  add_checked(*command, "--augment", c->augment, "none, or any of crop[:PIXELS],flip",
+  add_checked(*command, "--augment", c->augment, "none, or any of crop[:PIXELS],resized-crop,flip",
               [](const std::string& text) { parse_augmentation(text); })
       ->capture_default_str();
   command->add_option("--plan", c->plan_file, "Run this plan v1 file instead of planning");

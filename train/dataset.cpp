@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 #include <swapadvisor/train/cifar.h>
 #include <swapadvisor/train/dataset.h>
+#include <swapadvisor/train/image_folder.h>
 #include <swapadvisor/train/mnist.h>
 #include <swapadvisor/train/synthetic.h>
+#include <swapadvisor/train/text_dataset.h>
 
 #include <array>
 
@@ -34,6 +36,11 @@ constexpr std::array kinds = {
          }},
     Kind{"cifar10", Content::images, open_cifar_kind<Cifar::cifar10>},
     Kind{"cifar100", Content::images, open_cifar_kind<Cifar::cifar100>},
+    Kind{"imagefolder", Content::images,
+         [](const std::string& path, Split split, const DatasetOptions& options) -> std::unique_ptr<Dataset> {
+           return open_image_folder(path, split, options);
+         }},
+    Kind{"text", Content::text, open_text},
     Kind{"synthetic", Content::any, open_synthetic},
 };
 

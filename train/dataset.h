@@ -112,6 +112,7 @@ struct DatasetOptions {
   Task task = Task::image_classification;
   std::vector<ModelInput> inputs{}, targets{};  ///< of the model, for data that are no images
   std::int64_t seq_len = 0;                     ///< tokens of a sample
+  std::string vocab_file{}, merges_file{};      ///< of text, see `open_tokenizer`
 };
 
 /// Image shape, classes, task, inputs and so on of `model`.

@@ -5,6 +5,7 @@ usage: make_corpus.py SWAPADVISOR    (the program: it plans the good graphs)
 
 Files that are not written here, such as what fuzzing found, stay.
 """
+import base64
 import gzip
 import json
 import os
@@ -12,6 +13,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import zlib
 
 CORPUS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus")
 
@@ -148,6 +150,89 @@ def make_binary():
     write("cifar", "bad-empty", b"")
 
 
+def byte_names():
+    """GPT-2's names of the bytes."""
+    names, extra = [], 0
+    for byte in range(256):
+        prints = 0x21 <= byte <= 0x7E or 0xA1 <= byte <= 0xAC or byte >= 0xAE
+        names.append(chr(byte if prints else 0x100 + extra))
+        extra += not prints
+    return names
+
+
+def make_vocabularies():
+    write("wordpiece", "good-few", "[UNK]\nthe\nlight\n##s\n1\n##2\n,\n漢\n")
+    write("wordpiece", "good-dos", "[PAD]\r\n[UNK]\r\n\r\nThe\r\nThe\r\n")
+    write("wordpiece", "bad-unknown", "the\nlight\n")
+    write("wordpiece", "bad-utf8", b"[UNK]\n\xc3(\n")
+    write("wordpiece", "bad-empty", "")
+    names = byte_names()
+    base = {name: i for i, name in enumerate(names)}
+    write("vocab", "good-bytes", json.dumps(base, ensure_ascii=False))
+    write("vocab", "good-escaped", json.dumps({**base, "th": 1000}))
+    write("vocab", "bad-few", json.dumps({"a": 0}))
+    write("vocab", "bad-twice", json.dumps({**base, "th": 5}))
+    write("vocab", "bad-list", json.dumps(names))
+    write("vocab", "bad-nesting", '{"a":' * 100)
+    write("vocab", "bad-large", json.dumps({"a": 1 << 40}))
+    write("vocab", "bad-cut", json.dumps(base)[:-9])
+    write("merges", "good-two", "#version: 0.2\nt h\nth e\n")
+    write("merges", "good-again", "t h\r\nth e\r\nt h\r\n\r\n")
+    write("merges", "good-empty", "")
+    write("merges", "bad-three", "t h e\n")
+    write("merges", "bad-unknown", "e t\n")
+    write("merges", "bad-one", "#version: 0.2\nthe\n")
+
+
+def png(width, height, kind, depth, data, interlaced=0):
+    def chunk(name, body):
+        return struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
+
+    header = struct.pack(">IIBBBBB", width, height, depth, kind, 0, 0, interlaced)
+    palette = chunk(b"PLTE", bytes(range(48))) + chunk(b"tRNS", b"\x00\x80") if kind == 3 else b""
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + palette + chunk(b"IDAT", zlib.compress(data)) +
+            chunk(b"IEND", b""))
+
+
+# 3×2 pixels by libjpeg: grey, colour, inks.
+JPEG = {
+    "grey": (
+        "/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAAYEBQYFBAYGBQYHBwYIChAKCgkJChQODwwQFxQYGBcUFhYaHSUfGhsjHBYWICwgIyYn"
+        "KSopGR8tMC0oMCUoKSj/wAALCAACAAMBAREA/8QAFAABAAAAAAAAAAAAAAAAAAAABv/EAB0QAAAFBQAAAAAAAAAAAAAAAAACBAUG"
+        "FiUzVNH/2gAIAQEAAD8AcRePMtPobO3Y9YnB/9k="
+    ),
+    "colour": (
+        "/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAAYEBQYFBAYGBQYHBwYIChAKCgkJChQODwwQFxQYGBcUFhYaHSUfGhsjHBYWICwgIyYn"
+        "KSopGR8tMC0oMCUoKSj/2wBDAQcHBwoIChMKChMoGhYaKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgo"
+        "KCgoKCgoKCj/wAARCAACAAMDASIAAhEBAxEB/8QAFQABAQAAAAAAAAAAAAAAAAAAAAf/xAAbEAEAAgIDAAAAAAAAAAAAAAABAAUC"
+        "BANRYf/EABQBAQAAAAAAAAAAAAAAAAAAAAX/xAAaEQACAgMAAAAAAAAAAAAAAAAAAQIDMTNx/9oADAMBAAIRAxEAPwCo0FLVFRrB"
+        "WaIAgHBh2+REQC7ZLrCVg//Z"
+    ),
+    "inks": (
+        "/9j/7gAOQWRvYmUAZAAAAAAA/9sAQwAGBAUGBQQGBgUGBwcGCAoQCgoJCQoUDg8MEBcUGBgXFBYWGh0lHxobIxwWFiAsICMmJykq"
+        "KRkfLTAtKDAlKCko/8AAFAgAAgADBEMRAE0RAFkRAEsRAP/EABUAAQEAAAAAAAAAAAAAAAAAAAYH/8QAIBAAAAYBBQEAAAAAAAAA"
+        "AAAAAQIDBAUGABYlM1TREf/aAA4EQwBNAFkASwAAPwANaLDNagfbxI8nZP7kDtFhmtQPt4keTsn9yj1mCiHlVgXTyLYLuV41ooqq"
+        "q3IY6hzIEETGEQ+iIiIiIjim0VmB1A+2SM5Oon5n/9k="
+    ),
+}
+
+
+def make_images():
+    write("image", "good-grey", png(4, 2, 0, 8, b"\0abcd\1efgh"))
+    write("image", "good-deep", png(1, 1, 6, 16, b"\0abcdefgh"))
+    write("image", "good-palette", png(4, 1, 3, 4, b"\0\x01\x2f"))
+    write("image", "good-interlaced", png(2, 2, 2, 8, b"\0abc\0def\0ghijkl", 1))
+    write("image", "bad-size", png(1 << 30, 1 << 30, 2, 8, b""))
+    write("image", "bad-zero", png(0, 4, 2, 8, b""))
+    write("image", "bad-data", png(4, 2, 0, 8, b"\0abc"))
+    write("image", "bad-check", png(4, 2, 0, 8, b"\0abcd\1efgh")[:-14] + b"0" * 14)
+    write("image", "bad-other", "GIF89a")
+    for name, text in JPEG.items():
+        data = base64.b64decode(text)
+        write("image", f"good-jpeg-{name}", data)
+        write("image", f"bad-jpeg-{name}-cut", data[:-12])
+
+
 def make_dictionary():
     words = ["format", "version", "name", "buffers", "ops", "bytes", "kind", "parameter", "state", "input", "output",
              "temporary", "type", "inputs", "outputs", "workspace_bytes", "seconds", "recomputable", "inplace", "graph",
@@ -164,4 +249,6 @@ if len(sys.argv) != 2:
     sys.exit(__doc__)
 make_json(sys.argv[1])
 make_binary()
+make_vocabularies()
+make_images()
 make_dictionary()

@@ -8,11 +8,15 @@
 #include <swapadvisor/swap/verify.h>
 #include <swapadvisor/train/cifar.h>
 #include <swapadvisor/train/idx.h>
+#include <swapadvisor/train/image_file.h>
 #include <swapadvisor/train/safetensors.h>
+#include <swapadvisor/train/tokenizer.h>
+#include <swapadvisor/train/unicode.h>
 
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -138,12 +142,67 @@ bool cifar(std::string_view bytes) {
   return accepted;
 }
 
+constexpr std::string_view sample_text = "The light, it's 12 naïve\n\tÉtudes 漢字 \xff\xe2\x82!";
+
+// Whatever a vocabulary holds, the ids of a text lie within it.
+void encode_with(const Tokenizer& tokenizer) {
+  for (std::int32_t id : tokenizer.encode(sample_text))
+    SWAPADVISOR_ASSERT(id >= 0 && id < tokenizer.vocab(), "id {} of {}", id, tokenizer.vocab());
+}
+
+bool wordpiece(std::string_view bytes) {
+  const std::string path = folder().write("vocab.txt", bytes);
+  return accepts(path, [&] { encode_with(*open_wordpiece(path)); });
+}
+
+/// GPT-2's names of the bytes, ids by name, and two longer tokens.
+std::string byte_vocab() {
+  nlohmann::json ids;
+  char32_t next = 0x100;
+  for (char32_t byte = 0; byte < 256; ++byte) {
+    std::string name;
+    const bool prints = (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte <= 0xac) || byte >= 0xae;
+    unicode::append(name, prints ? byte : next++);
+    ids[name] = static_cast<int>(byte);
+  }
+  ids["th"] = 256;
+  ids["the"] = 257;
+  return ids.dump();
+}
+
+bool vocab(std::string_view bytes) {
+  const std::string path = folder().write("vocab.json", bytes), merges = folder().write("no-merges.txt", "");
+  return accepts(path, [&] { encode_with(*open_byte_pair(path, merges)); });
+}
+
+bool merges(std::string_view bytes) {
+  static const std::string known = folder().write("bytes.json", byte_vocab());
+  const std::string path = folder().write("merges.txt", bytes);
+  return accepts(path, [&] { encode_with(*open_byte_pair(known, path)); });
+}
+
+bool image(std::string_view bytes) {
+  return accepts(source, [&] {
+    const RgbImage decoded = decode_image(bytes, source);
+    SWAPADVISOR_ASSERT(std::ssize(decoded.pixels) == 3 * decoded.width * decoded.height, "{} bytes of {}×{}",
+                       decoded.pixels.size(), decoded.width, decoded.height);
+  });
+}
+
 }  // namespace
 
 std::span<const Target> targets() {
-  static constexpr Target all[] = {{"graph", graph},       {"device", device},           {"plan", plan},
-                                   {"planners", planners}, {"safetensors", safetensors}, {"idx", idx},
-                                   {"cifar", cifar}};
+  static constexpr Target all[] = {{"graph", graph},
+                                   {"device", device},
+                                   {"plan", plan},
+                                   {"planners", planners},
+                                   {"safetensors", safetensors},
+                                   {"idx", idx},
+                                   {"cifar", cifar},
+                                   {"wordpiece", wordpiece},
+                                   {"vocab", vocab},
+                                   {"merges", merges},
+                                   {"image", image}};
   return all;
 }
 
