@@ -23,5 +23,6 @@ std::vector<ModelEntry> resnet_entries();
 std::vector<ModelEntry> mlp_entries();
 std::vector<ModelEntry> bert_entries();
 std::vector<ModelEntry> gpt2_entries();
+std::vector<ModelEntry> rnn_entries();
 
 }  // namespace swapadvisor

@@ -11,7 +11,7 @@ namespace {
 
 std::vector<ModelEntry> entries() {
   std::vector<ModelEntry> all;
-  for (auto family : {mlp_entries, resnet_entries, bert_entries, gpt2_entries})
+  for (auto family : {mlp_entries, resnet_entries, rnn_entries, bert_entries, gpt2_entries})
     for (ModelEntry& entry : family()) all.push_back(std::move(entry));
   return all;
 }
