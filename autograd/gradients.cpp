@@ -6,6 +6,8 @@
 #include <swapadvisor/ops/slice.h>
 
 #include <algorithm>
+#include <limits>
+#include <unordered_set>
 
 namespace swapadvisor {
 namespace {
@@ -77,8 +79,9 @@ class Differentiation {
         prefix_(unused_prefix(graph_)),
         depends_(depends_on(graph_, wanted, loss.id())),
         partial_(depends_.size()) {
-    for (std::size_t i = 0; i < wanted.size(); ++i)
-      if (wanted[i]) wanted_by_id_.emplace(wanted[i].id(), i);
+    for (const Tensor& w : wanted)
+      if (w) wanted_ids_.insert(w.id());
+    if (complete_) find_completions(wanted);
   }
 
   /// Every use of a tensor (a view, or a node's output) has a larger id than the tensor, so one walk down the
@@ -90,7 +93,7 @@ class Differentiation {
       if (!depends_[index(t)]) continue;
       join_slices(t);
       const TensorInfo info = graph_.tensors()[index(t)];
-      if (info.base < 0 || wanted_by_id_.contains(t)) give_own_strides(t);
+      if (info.base < 0 || wanted_ids_.contains(t)) give_own_strides(t);
       if (info.base >= 0)
         through_view(t, info.base, info.view);
       else if (info.writer >= 0 && t == first_dependent_output(info.writer))
@@ -112,10 +115,54 @@ class Differentiation {
     return -1;
   }
 
+  /// Where the walk has seen all uses of a wanted tensor: at the tensor itself, which keeps updates next to
+  /// the layer that reads it. When something older than the loss's own part reads it as well (another
+  /// micro-batch), the tensor lies far below, and its gradient would wait for long: then at the lowest use,
+  /// if none is a view.
+  void find_completions(std::span<const Tensor> wanted) {
+    std::vector<bool> reaches(partial_.size(), false);
+    reaches[index(loss_.id())] = true;
+    std::unordered_map<int, int> lowest_use;
+    std::unordered_set<int> read_elsewhere;
+    for (const Tensor& w : wanted)
+      if (w) lowest_use.emplace(w.id(), std::numeric_limits<int>::max());
+    const auto read = [&](int t, bool for_loss, int walked_at) {
+      if (for_loss) reaches[index(t)] = true;
+      const auto found = lowest_use.find(t);
+      if (found == lowest_use.end()) return;
+      if (for_loss && walked_at >= 0)
+        found->second = std::min(found->second, walked_at);
+      else if (!for_loss)
+        read_elsewhere.insert(t);
+    };
+    for (int t = loss_.id(); t >= 0; --t) {
+      const TensorInfo& info = graph_.tensors()[index(t)];
+      if (info.base >= 0) {
+        read(info.base, reaches[index(t)], info.base);
+      } else if (info.writer >= 0) {
+        const Node& node = graph_.nodes()[index(info.writer)];
+        if (t != std::min(node.outputs.back(), loss_.id()))
+          continue;  // once per node, when all its readers are known
+        const bool for_loss = std::any_of(node.outputs.begin(), node.outputs.end(), [&](int output) {
+          return output <= loss_.id() && reaches[index(output)];
+        });
+        for (int input : node.inputs) read(input, for_loss, first_dependent_output(info.writer));
+      }
+    }
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      if (!wanted[i]) continue;
+      const int w = wanted[i].id(), use = lowest_use.at(w);
+      const bool early = read_elsewhere.contains(w) && use != std::numeric_limits<int>::max();
+      completions_.emplace(early ? use : w, std::pair(i, w));
+    }
+  }
+
   void tell_complete(int t) {
-    if (!complete_ || !partial_[index(t)].value) return;
-    for (auto [at, end] = wanted_by_id_.equal_range(t); at != end; ++at)
-      complete_(at->second, partial_[index(t)].value);
+    for (auto [at, end] = completions_.equal_range(t); at != end; ++at) {
+      const auto [i, w] = at->second;
+      give_own_strides(w);
+      if (partial_[index(w)].value) complete_(i, partial_[index(w)].value);
+    }
   }
 
   /// Views take gradients in any strides. Ops, and whoever asked for the gradient, get it like the tensor.
@@ -227,8 +274,10 @@ class Differentiation {
   }
 
   Graph& graph_;
-  std::unordered_multimap<int, std::size_t> wanted_by_id_;
+  std::unordered_multimap<int, std::pair<std::size_t, int>>
+      completions_;  ///< tensor → index in `wanted`, its id
   const std::function<void(std::size_t, Tensor)>& complete_;
+  std::unordered_set<int> wanted_ids_;
   Tensor loss_;
   std::string prefix_;
   std::vector<bool> depends_;

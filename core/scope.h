@@ -38,22 +38,35 @@ class Scope {
     return other;
   }
 
+  /// The same place in micro-batch `number` of a step that has several: ops get other names,
+  /// "micro2/layer1.0.conv1", parameters and states are those of the first one. For scopes without a path.
+  Scope micro_batch(int number) const {
+    Scope other = *this;
+    other.path_ = fmt::format("micro{}/", number);
+    other.prefix_ = other.path_.size();
+    return other;
+  }
+
   Graph& graph() const { return *graph_; }
   bool training() const { return context_.mode == Mode::train; }
   DType dtype() const { return context_.dtype; }
   Layout layout() const { return context_.layout; }
+  /// For names of ops; parameters go by `parameter` and `state`.
   const std::string& path() const { return path_; }
   std::string name(std::string_view leaf) const {
-    return path_.empty() ? std::string(leaf) : path_ + "." + std::string(leaf);
+    return path_.size() == prefix_ ? path_ + std::string(leaf) : path_ + "." + std::string(leaf);
   }
 
   /// A trainable parameter "PATH.LEAF", row major, of the scope's dtype.
   Tensor parameter(std::string_view leaf, const Shape& shape, const Initializer& init) const {
-    return graph_->parameter(name(leaf), TensorSpec::dense(dtype(), shape), init);
+    const TensorSpec spec = TensorSpec::dense(dtype(), shape);
+    if (Tensor known = made_before(leaf, spec)) return known;
+    return graph_->parameter(buffer_name(leaf), spec, init);
   }
   /// A persistent buffer that no gradient reaches, such as running statistics.
   Tensor state(std::string_view leaf, const TensorSpec& spec, const Initializer& init) const {
-    return graph_->state(name(leaf), spec, init);
+    if (Tensor known = made_before(leaf, spec)) return known;
+    return graph_->state(buffer_name(leaf), spec, init);
   }
 
   /// "PATH.LEAF" becomes one more name of a parameter, see `Graph::tie`.
@@ -66,9 +79,21 @@ class Scope {
   }
 
  private:
+  std::string buffer_name(std::string_view leaf) const { return name(leaf).substr(prefix_); }
+  /// In all micro-batches but the first.
+  Tensor made_before(std::string_view leaf, const TensorSpec& spec) const {
+    if (prefix_ == 0) return {};
+    const Tensor known = graph_->find(buffer_name(leaf));
+    if (known && known.spec() != spec)
+      fail("'{}' is {} in one micro-batch, {} in another", known.name(), to_string(known.spec()),
+           to_string(spec));
+    return known;
+  }
+
   Graph* graph_;
   ModelContext context_;
   std::string path_;
+  std::size_t prefix_ = 0;  ///< characters of `path_` that name a micro-batch
 };
 
 }  // namespace swapadvisor

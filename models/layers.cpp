@@ -49,8 +49,11 @@ Tensor batch_norm(const Scope& scope, Tensor x, const BatchNormOptions& options)
          to_string(x.shape()));
   const BatchNormOutput out = batch_norm(x, weight, bias, options.epsilon, scope.path());
   scope.graph().defer_update([=](Tensor finite) {
-    bn_running_update(out.mean, out.inverse_deviation, running_mean, running_var, batches, finite, count,
-                      options.momentum, options.epsilon, scope.name("running_update"));
+    // As they are by then: another micro-batch may have updated them.
+    const auto current = [&](const Tensor& state) { return state.graph().find(state.name()); };
+    bn_running_update(out.mean, out.inverse_deviation, current(running_mean), current(running_var),
+                      current(batches), finite, count, options.momentum, options.epsilon,
+                      scope.name("running_update"));
   });
   return out.y;
 }

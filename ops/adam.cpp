@@ -6,7 +6,7 @@
 namespace swapadvisor {
 
 std::vector<TensorSpec> AdamOp::infer(std::span<const TensorSpec> inputs) const {
-  const auto& [beta1, beta2, epsilon, weight_decay, decay] = options_;
+  const auto& [beta1, beta2, epsilon, weight_decay, decay, scaled] = options_;
   for (double beta : {beta1, beta2})
     if (!(beta >= 0 && beta < 1)) fail("the betas are {} and {}, expected in [0, 1)", beta1, beta2);
   if (!(epsilon >= 0 && std::isfinite(epsilon))) fail("epsilon {} is negative or not finite", epsilon);
@@ -21,6 +21,7 @@ std::vector<TensorSpec> AdamOp::infer(std::span<const TensorSpec> inputs) const 
   require_scalar(inputs[5], DType::i32, "finite flag");
   require_same(inputs[0], "parameter", inputs[6], "first moment");
   require_same(inputs[0], "parameter", inputs[7], "second moment");
+  if (scaled) require_scalar(inputs[8], DType::f64, "gradient scale");
   return {inputs[0], inputs[6], inputs[7]};
 }
 
@@ -35,10 +36,13 @@ Traits AdamOp::traits() const {
 
 void adam_update(Tensor parameter, Tensor gradient, const AdamOperands& operands, const AdamOptions& options,
                  std::string_view name) {
-  const auto& [exp_avg, exp_avg_sq, learning_rate, correction1, correction2, finite] = operands;
-  parameter.graph().apply(
-      std::make_shared<AdamOp>(options),
-      {parameter, gradient, learning_rate, correction1, correction2, finite, exp_avg, exp_avg_sq}, name);
+  const auto& [exp_avg, exp_avg_sq, learning_rate, correction1, correction2, finite, scale] = operands;
+  std::vector<Tensor> inputs{parameter,   gradient, learning_rate, correction1,
+                             correction2, finite,   exp_avg,       exp_avg_sq};
+  if (scale) inputs.push_back(scale);
+  AdamOptions chosen = options;
+  chosen.scaled_gradient = bool(scale);
+  parameter.graph().apply(std::make_shared<AdamOp>(chosen), std::move(inputs), name);
 }
 
 }  // namespace swapadvisor

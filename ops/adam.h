@@ -17,15 +17,16 @@ struct AdamOptions {
   double epsilon = 1e-8;
   double weight_decay = 0;
   AdamDecay decay = AdamDecay::gradient;
+  bool scaled_gradient = false;  ///< there is an input that multiplies the gradient
 };
 
-/// In place, with PyTorch's formulas, t counted from 1 and g the gradient:
+/// In place, with PyTorch's formulas, t counted from 1 and g the gradient (times `scale` if there is one):
 ///   gradient:  g += weight_decay·p;   decoupled:  p −= lr·weight_decay·p
 ///   m = beta1·m + (1 − beta1)·g;   v = beta2·v + (1 − beta2)·g²
 ///   p −= lr / (1 − beta1^t) · m / (√(v / (1 − beta2^t)) + epsilon)
 /// Nothing changes when `finite` is 0. Inputs (parameter, gradient, learning_rate, correction1, correction2,
-/// finite, m, v) → (parameter, m, v). Adam: Kingma and Ba, ICLR 2015, algorithm 1; AdamW: Loshchilov and
-/// Hutter, "Decoupled Weight Decay Regularization", ICLR 2019, algorithm 2.
+/// finite, m, v[, scale]) → (parameter, m, v). Adam: Kingma and Ba, ICLR 2015, algorithm 1; AdamW: Loshchilov
+/// and Hutter, "Decoupled Weight Decay Regularization", ICLR 2019, algorithm 2.
 class AdamOp final : public Op {
  public:
   explicit AdamOp(const AdamOptions& options) : options_(options) {}
@@ -46,6 +47,7 @@ struct AdamOperands {
   Tensor learning_rate;             ///< f64 scalar
   Tensor correction1, correction2;  ///< f64 scalars: 1 − beta1^t and 1 − beta2^t
   Tensor finite;                    ///< i32 scalar (see finite_check.h)
+  Tensor gradient_scale{};          ///< f64 scalar, or absent (see gradient_clip.h)
 };
 
 /// Appends `AdamOp`.

@@ -21,7 +21,7 @@ WIDTH, ROW, LEFT, TOP, MEMORY = 1100, 44, 80, 46, 260
 
 def op_kind(name, op_type, types):
     """Ops of other frameworks' graphs: a backward op's type is a forward op's and `b…`, such as relu and relub."""
-    if name.startswith("sgd/") or op_type in ("sgd", "adam", "adamw"):
+    if name.startswith("sgd/") or op_type in ("sgd", "adam", "adamw", "lamb"):
         return "update"
     if name.startswith("grad") or any(op_type.startswith(t + "b") for t in types if t):
         return "backward"

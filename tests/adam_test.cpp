@@ -77,7 +77,7 @@ double reference(const OptimizerOptions& o, double start, const Values& gradient
     const Real n = static_cast<Real>(t);
     const Real mean = m / (1 - std::pow(Real{o.beta1}, n)), square = v / (1 - std::pow(Real{o.beta2}, n));
     if (o.name == "adamw") p *= 1 - rate * decay;
-    p -= rate * mean / (std::sqrt(square) + o.epsilon);
+    p -= rate * mean / (std::sqrt(square) + o.divisor_epsilon());
   }
   return static_cast<double>(p);
 }
@@ -130,12 +130,12 @@ TEST(Adam, IsPyTorchs) {
     // What was not given to PyTorch keeps our default: the defaults are compared, too.
     for (const std::string& option : given) {
       if (option == "betas") options.beta1 = c.at("beta1"), options.beta2 = c.at("beta2");
-      if (option == "eps") options.epsilon = c.at("epsilon");
+      if (option == "eps") options.epsilon = c.at("epsilon").get<double>();
       if (option == "weight_decay") options.weight_decay = c.at("weight_decay").get<double>();
     }
     EXPECT_EQ(options.beta1, c.at("beta1"));
     EXPECT_EQ(options.beta2, c.at("beta2"));
-    EXPECT_EQ(options.epsilon, c.at("epsilon"));
+    EXPECT_EQ(options.divisor_epsilon(), c.at("epsilon"));
     EXPECT_EQ(options.decay(), c.at("weight_decay"));
     Training<double> training(options, c.at("start").get<Values>());
     const auto rates = c.at("rates").get<Values>();
@@ -176,7 +176,7 @@ TEST(Adam, OptimizerOptionsOutOfRange) {
   const auto refuse = [](const OptimizerOptions& options, const std::string& part) {
     expect_error([&] { check(options); }, part);
   };
-  refuse({.name = "lamp"}, "unknown optimizer 'lamp': expected sgd, adam or adamw");
+  refuse({.name = "lamp"}, "unknown optimizer 'lamp': expected sgd, adam, adamw or lamb");
   refuse({.name = "adam", .beta1 = 1}, "beta 1 is not in [0, 1)");
   refuse({.name = "adam", .beta2 = -0.5}, "beta -0.5 is not in [0, 1)");
   refuse({.name = "adamw", .epsilon = NAN}, "epsilon nan is negative or not finite");

@@ -67,6 +67,7 @@ std::vector<OpCase> transformer_cases();
 std::vector<OpCase> batch_norm_cases();
 std::vector<OpCase> loss_cases();
 std::vector<OpCase> update_cases();
+std::vector<OpCase> step_cases();
 std::vector<OpCase> convolution_cases();
 std::vector<OpCase> pooling_cases();
 std::vector<OpCase> matrix_cases();

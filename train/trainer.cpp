@@ -1,4 +1,6 @@
 #include <swapadvisor/core/rng.h>
+#include <swapadvisor/train/averaged_parameters.h>
+#include <swapadvisor/train/micro_batches.h>
 #include <swapadvisor/train/trainer.h>
 
 #include <algorithm>
@@ -19,8 +21,7 @@ double read_loss(const IterationResult& result, const Graph& graph, const std::s
 
 /// Rows of the first prediction that count.
 std::int64_t read_rows(const IterationResult& result, const Graph& graph, std::int64_t samples) {
-  return graph.find_buffer(names::rows) < 0 ? samples
-                                            : scalar_output<std::int64_t>(result, graph, names::rows);
+  return sum_of_outputs(result, graph, names::rows).value_or(samples);
 }
 
 /// Means over all batches, of which each counts as many rows as it has.
@@ -82,6 +83,9 @@ Trainer::Trainer(const Model& model, const Dataset& train, const Dataset* test, 
   if (!options_.learning_rate)
     options_.learning_rate = [rate = options_.step.optimizer.default_learning_rate()](std::int64_t) { return rate; };
   const std::string prefix = options_.session.slot_prefix;
+  const std::int64_t samples = options_.step.batch_size * options_.step.micro_batches;
+  if (options_.loader.batch_size != samples)
+    fail("the loader makes batches of {} samples, but a step takes {}", options_.loader.batch_size, samples);
   build_training_graph(graph_, model, options_.step);
   check_data(graph_, train, options_.step.batch_size);
   // Values come after planning: a plan that does not fit the host memory is refused with its whole need.
@@ -142,13 +146,15 @@ void Trainer::take_step(TrainReport& report) {
   pending_.erase(pending_.begin());
   metrics.loss = read_loss(result, graph_);
   if (!std::isfinite(metrics.loss)) explain_non_finite(metrics.step);
-  metrics.correct = scalar_output<std::int64_t>(result, graph_, names::correct);
+  metrics.correct = sum_of_outputs(result, graph_, names::correct).value_or(0);
+  if (graph_.find_buffer(names::gradient_norm) >= 0)
+    metrics.gradient_norm = scalar_output<double>(result, graph_, names::gradient_norm);
   metrics.rows = read_rows(result, graph_, metrics.samples);
   if (previous_end_ >= 0) metrics.iteration_seconds = result.compute_end_seconds - previous_end_;
   previous_end_ = result.compute_end_seconds;
   if (metrics.iteration_seconds > 0) iteration_seconds_.push_back(metrics.iteration_seconds);
   report.final_loss = metrics.loss;
-  report.steps = metrics.step + 1;
+  report.steps = steps_done_ = metrics.step + 1;
   if (options_.on_step) options_.on_step(metrics);
 }
 
@@ -183,10 +189,24 @@ void Trainer::end_epoch(std::int64_t epoch, TrainReport& report) {
   previous_end_ = -1;  // what lies between is not an iteration
 }
 
+bool Trainer::is_checkpoint(std::int64_t steps) const {
+  if (!options_.on_checkpoint) return false;
+  return steps % (options_.checkpoint_every > 0 ? options_.checkpoint_every : steps_per_epoch_) == 0;
+}
+
+void Trainer::checkpoint(const TrainReport& report) {
+  training_->drain();
+  options_.on_checkpoint(report.steps, report.final_loss);
+  steps_saved_ = report.steps;
+  previous_end_ = -1;
+}
+
 TrainReport Trainer::run() {
   using Clock = std::chrono::steady_clock;
   TrainReport report;
-  Loader loader(train_, options_.loader, 0, options_.steps);
+  report.steps = steps_done_ = steps_saved_ = options_.done_steps;
+  report.final_loss = options_.done_loss;
+  Loader loader(train_, options_.loader, options_.done_steps, options_.steps);
   Batch batch;
   std::int64_t samples = 0;
   auto begin = Clock::now();
@@ -198,22 +218,30 @@ TrainReport Trainer::run() {
     if (training_->executor().in_flight() == 2) take_step(report);
     submit(batch);
     samples += batch.valid;
-    if ((batch.step + 1) % steps_per_epoch_ != 0 && batch.step + 1 != options_.steps) continue;
+    const std::int64_t steps = batch.step + 1;
+    const bool epoch_ends = steps % steps_per_epoch_ == 0 || steps == options_.steps;
+    if (!epoch_ends && !is_checkpoint(steps)) continue;
     pause();
-    end_epoch(batch.epoch, report);
+    if (epoch_ends) end_epoch(batch.epoch, report);
+    if (is_checkpoint(steps)) checkpoint(report);
     begin = Clock::now();
   }
   pause();
   training_->drain();
-  if (iteration_seconds_.size() > 4) iteration_seconds_.erase(iteration_seconds_.begin(), iteration_seconds_.begin() + 2);
+  if (options_.on_checkpoint && report.steps != steps_saved_) checkpoint(report);
+  if (test_ && !report.test && report.steps == options_.steps)
+    report.test = evaluate();  // all was done before
+  if (iteration_seconds_.size() > 4)
+    iteration_seconds_.erase(iteration_seconds_.begin(), iteration_seconds_.begin() + 2);
   if (!iteration_seconds_.empty()) {
     const auto middle = iteration_seconds_.begin() + std::ssize(iteration_seconds_) / 2;
     std::nth_element(iteration_seconds_.begin(), middle, iteration_seconds_.end());
     report.iteration_seconds = *middle;
     report.efficiency_measured = training_->program().predicted.ideal_seconds / *middle;
   }
-  if (iteration_seconds_.empty() && report.steps > 0) {
-    report.iteration_seconds = report.seconds / static_cast<double>(report.steps);
+  const std::int64_t taken = report.steps - options_.done_steps;
+  if (iteration_seconds_.empty() && taken > 0) {
+    report.iteration_seconds = report.seconds / static_cast<double>(taken);
     report.efficiency_measured = training_->program().predicted.ideal_seconds / report.iteration_seconds;
   }
   if (report.seconds > 0) report.samples_per_second = static_cast<double>(samples) / report.seconds;
@@ -224,13 +252,27 @@ TrainReport Trainer::run() {
 Evaluation Trainer::evaluate() {
   if (!evaluation_) fail("there is no test set to evaluate '{}' on", graph_.name());
   training_->drain();
-  return swapadvisor::evaluate(*evaluation_, *test_, options_.loader.batch_size, evaluation_parts_);
+  std::optional<AveragedParameters> averaged;
+  if (steps_done_ > 0) averaged.emplace(graph_, host_);
+  return swapadvisor::evaluate(*evaluation_, *test_, options_.step.batch_size, evaluation_parts_);
 }
 
 Session::Inputs batch_inputs(const Graph& graph, const Batch& batch) {
   Session::Inputs inputs;
-  for (const BatchArray& array : batch.arrays)
-    if (graph.find_buffer(array.field.name) >= 0) inputs.emplace(array.field.name, array.bytes);
+  for (const BatchArray& array : batch.arrays) {
+    const std::string& name = array.field.name;
+    if (graph.find_buffer(name) >= 0) inputs.emplace(name, array.bytes);
+    std::span<const std::byte> rest = array.bytes;
+    for (int k = 0;; ++k) {
+      const int buffer = graph.find_buffer(micro_name(k, name));
+      if (buffer < 0) break;
+      const auto bytes =
+          static_cast<std::size_t>(graph.buffers()[static_cast<std::size_t>(buffer)].spec.bytes());
+      SWAPADVISOR_ASSERT(bytes <= rest.size(), "a batch with too few of '{}' for micro-batch {}", name, k);
+      inputs.emplace(micro_name(k, name), rest.first(bytes));
+      rest = rest.subspan(bytes);
+    }
+  }
   return inputs;
 }
 
@@ -238,8 +280,8 @@ void check_data(const Graph& graph, const Dataset& dataset, std::int64_t batch_s
   const std::vector<Field>& fields = dataset.fields();
   for (const Buffer& buffer : graph.buffers()) {
     if (buffer.kind != BufferKind::input || buffer.name.starts_with("step.")) continue;
-    const auto field =
-        std::find_if(fields.begin(), fields.end(), [&](const Field& f) { return f.name == buffer.name; });
+    const auto field = std::find_if(fields.begin(), fields.end(),
+                                    [&](const Field& f) { return f.name == without_micro(buffer.name); });
     if (field == fields.end()) fail("'{}' takes '{}', which the data do not have", graph.name(), buffer.name);
     if (field->dtype != buffer.spec.dtype || field->shape.numel() * batch_size != buffer.spec.numel())
       fail("'{}' takes '{}' as {}, but the data have {}{} in each of {} samples", graph.name(), buffer.name,

@@ -24,7 +24,9 @@ struct StepMetrics {
   std::int64_t samples = 0;
   std::int64_t rows = 0;  ///< labels of the first prediction that count: of images, the samples
   double learning_rate = 0;
-  double iteration_seconds = 0;  ///< between the ends of this and the previous step's compute; 0 if there is none
+  std::optional<double> gradient_norm{};  ///< before clipping, where there is clipping
+  double iteration_seconds =
+      0;  ///< between the ends of this and the previous step's compute; 0 if there is none
 };
 
 /// Loss and accuracy over a data set.
@@ -43,11 +45,18 @@ std::string describe(const Evaluation& evaluation);
 /// A training run.
 struct TrainerOptions {
   StepOptions step;
-  LoaderOptions loader;
+  LoaderOptions loader;  ///< its batches are those of a step: of all micro-batches
   SessionOptions session;
   std::int64_t steps = 0;  ///< of the whole run
   std::function<double(std::int64_t step)> learning_rate;  ///< absent: the optimizer's default, constant
-  std::stop_token stop;  ///< ends the run after the step in progress, as if it were the last
+  std::stop_token stop;         ///< ends the run after the step in progress, as if it were the last
+  std::int64_t done_steps = 0;  ///< of this run, by an earlier process whose parameters and states are loaded
+  double done_loss = 0;         ///< of the last of them
+  std::int64_t checkpoint_every =
+      0;  ///< steps between calls of `on_checkpoint`; 0: at the end of every epoch
+  /// Called with the steps done and the last loss, all parameters and states being in the host store; also at
+  /// the end.
+  std::function<void(std::int64_t steps, double loss)> on_checkpoint;
   std::function<void(const StepMetrics&)> on_step;
   std::function<void(std::int64_t epoch, const Evaluation&)> on_epoch;
 };
@@ -80,10 +89,13 @@ class Trainer {
   Session& session() { return *training_; }
   const Graph& graph() const { return graph_; }
   std::int64_t steps_per_epoch() const { return steps_per_epoch_; }
+  std::int64_t steps_done() const { return steps_done_; }
 
   /// Throws `Error` when the loss is not finite, naming the step and the first op whose output is not; parameters
   /// are then in the host store as they were before that step.
   TrainReport run();
+  /// On the test set. Where moving averages of the parameters are kept, they are evaluated, from the first
+  /// step on.
   Evaluation evaluate();
 
  private:
@@ -92,6 +104,8 @@ class Trainer {
   void submit(const Batch& batch);
   void take_step(TrainReport& report);
   void end_epoch(std::int64_t epoch, TrainReport& report);
+  bool is_checkpoint(std::int64_t steps) const;
+  void checkpoint(const TrainReport& report);
   [[noreturn]] void explain_non_finite(std::int64_t step);
   Session::Inputs inputs(const Graph& graph, const Batch& batch) const;
 
@@ -105,6 +119,7 @@ class Trainer {
   std::int64_t steps_per_epoch_ = 0;
   StepScalars scalars_;  ///< of the step being submitted
   std::vector<StepMetrics> pending_;
+  std::int64_t steps_done_ = 0, steps_saved_ = 0;
   std::vector<double> iteration_seconds_;
   double previous_end_ = -1;
 };

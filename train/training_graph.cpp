@@ -1,15 +1,13 @@
-#include <swapadvisor/autograd/gradients.h>
 #include <swapadvisor/ops/add.h>
 #include <swapadvisor/ops/cast.h>
-#include <swapadvisor/ops/contiguous.h>
 #include <swapadvisor/ops/correct_count.h>
-#include <swapadvisor/ops/finite_check.h>
 #include <swapadvisor/ops/image_to_float.h>
 #include <swapadvisor/ops/label_count.h>
 #include <swapadvisor/ops/scale.h>
 #include <swapadvisor/ops/softmax_cross_entropy.h>
 #include <swapadvisor/ops/to_layout.h>
-#include <swapadvisor/train/training_graph.h>
+#include <swapadvisor/train/forward.h>
+#include <swapadvisor/train/micro_batches.h>
 
 #include <algorithm>
 #include <utility>
@@ -21,23 +19,26 @@ bool is_image(const ModelInput& input) {
   return input.dtype == DType::f32 && input.shape.rank() == 3;
 }
 
-Tensor add_input(Graph& graph, const ModelInput& input, const StepOptions& options) {
-  if (!is_image(input)) return graph.input(input.name, input.spec(options.batch_size, options.dtype));
+Tensor add_input(Graph& graph, const ModelInput& input, const StepOptions& options, const std::string& name) {
+  if (!is_image(input)) return graph.input(name, input.spec(options.batch_size, options.dtype));
   if (options.mean.empty())
-    return to_layout(graph.input(input.name, input.spec(options.batch_size, options.dtype)), options.layout,
-                     fmt::format("{}_layout", input.name));
-  const Tensor raw = graph.input(input.name, input.spec(options.batch_size, DType::u8));
+    return to_layout(graph.input(name, input.spec(options.batch_size, options.dtype)), options.layout,
+                     name + "_layout");
+  const Tensor raw = graph.input(name, input.spec(options.batch_size, DType::u8));
   return image_to_float(raw, options.dtype, options.layout, options.mean, options.deviation,
-                        fmt::format("{}_to_float", input.name));
+                        name + "_to_float");
 }
 
-ModelTensors add_inputs(Graph& graph, const std::vector<ModelInput>& inputs, const StepOptions& options) {
+}  // namespace
+
+ModelTensors add_inputs(Graph& graph, const std::vector<ModelInput>& inputs, const StepOptions& options,
+                        const std::string& prefix) {
   ModelTensors tensors;
-  for (const ModelInput& input : inputs) tensors.emplace(input.name, add_input(graph, input, options));
+  for (const ModelInput& input : inputs)
+    tensors.emplace(input.name, add_input(graph, input, options, prefix + input.name));
   return tensors;
 }
 
-/// The labels of a prediction's rows, as a vector.
 Tensor labels_of(const ModelPrediction& prediction, const ModelTensors& tensors, const std::string& model) {
   if (prediction.target_tensor) return prediction.target_tensor;
   const auto found = tensors.find(prediction.target);
@@ -46,13 +47,14 @@ Tensor labels_of(const ModelPrediction& prediction, const ModelTensors& tensors,
   return target.shape().rank() == 1 ? target : target.graph().reshape(target, {target.spec().numel()});
 }
 
-/// Whether the rows that count are the samples that there are.
 bool row_per_sample(const ModelPrediction& prediction, const Model& model) {
   if (prediction.target_tensor) return false;
   const auto target = std::find_if(model.targets.begin(), model.targets.end(),
                                    [&](const ModelInput& t) { return t.name == prediction.target; });
   return target != model.targets.end() && target->shape.rank() == 0;
 }
+
+namespace {
 
 struct Forward {
   Tensor loss;
@@ -89,39 +91,16 @@ Forward build_forward(Graph& graph, const Model& model, const StepOptions& optio
   return forward;
 }
 
-/// Two parameters may have the same gradient, or parts of one: an output is a buffer of its own.
-void output_gradient(Tensor gradient, const std::string& name) {
-  Graph& graph = gradient.graph();
-  const TensorInfo& info = graph.tensors()[static_cast<std::size_t>(gradient.id())];
-  const Buffer& buffer = graph.buffers()[static_cast<std::size_t>(info.buffer)];
-  const bool whole = info.base < 0 && buffer.kind == BufferKind::temporary;
-  graph.output(whole ? gradient : copy(gradient, "copy/" + name), name);
-}
-
 }  // namespace
 
 bool is_model_buffer(const Buffer& buffer) {
-  return is_persistent(buffer.kind) && !buffer.name.starts_with("optimizer/");
-}
-
-void minimize(Tensor loss, const OptimizerOptions& options, bool output_gradients) {
-  Graph& graph = loss.graph();
-  const std::vector<Tensor> parameters = graph.trainable_parameters();
-  if (parameters.empty()) fail("graph '{}' has no parameter to train", graph.name());
-  const Tensor flag = graph.state(names::finite, TensorSpec::dense(DType::i32, {}), Initializer::constant(1));
-  const Tensor finite = finite_check(loss, flag, "finite_check");
-  graph.apply_deferred_updates(finite);
-  Optimizer optimizer(graph, options);
-  // Each update follows its gradient at once, so that few gradients live together.
-  gradients(loss, parameters, [&](std::size_t i, Tensor gradient) {
-    optimizer.update(parameters[i], gradient, finite);
-    if (output_gradients) output_gradient(gradient, "grad." + parameters[i].name());
-  });
-  graph.output(loss, names::loss);
+  return is_persistent(buffer.kind) && !buffer.name.starts_with(names::optimizer_prefix);
 }
 
 void build_training_graph(Graph& graph, const Model& model, const StepOptions& options) {
   check(options.optimizer);
+  if (options.micro_batches < 1) fail("a step needs at least 1 micro-batch, got {}", options.micro_batches);
+  if (options.micro_batches > 1) return build_micro_batches(graph, model, options);
   const Tensor loss = build_forward(graph, model, options, Mode::train).loss;
   for (const std::string& path : options.frozen) graph.freeze(path);
   minimize(loss, options.optimizer, options.output_gradients);

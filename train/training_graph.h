@@ -17,16 +17,20 @@ inline constexpr const char* target = "target";
 inline constexpr const char* learning_rate = "step.learning_rate";
 inline constexpr const char* bias_correction1 = "step.bias_correction1";
 inline constexpr const char* bias_correction2 = "step.bias_correction2";
+inline constexpr const char* ema_decay = "step.ema_decay";
 inline constexpr const char* step_number = "step.number";
 inline constexpr const char* loss = "loss";
 inline constexpr const char* correct = "correct";
 inline constexpr const char* rows = "rows";
 inline constexpr const char* logits = "logits";
-/// Persistent buffers that are not the model's: the finite flag and optimizer states.
+inline constexpr const char* gradient_norm = "gradient_norm";
+/// Persistent buffers that are not the model's: the finite flag, optimizer states and averages of parameters.
+inline constexpr const char* optimizer_prefix = "optimizer/";
 inline constexpr const char* finite = "optimizer/finite";
 inline constexpr const char* momentum_prefix = "optimizer/momentum/";
 inline constexpr const char* exp_avg_prefix = "optimizer/exp_avg/";
 inline constexpr const char* exp_avg_sq_prefix = "optimizer/exp_avg_sq/";
+inline constexpr const char* ema_prefix = "optimizer/ema/";
 }  // namespace names
 
 /// True for parameters and states that belong to the model rather than to its training.
@@ -34,7 +38,11 @@ bool is_model_buffer(const Buffer& buffer);
 
 /// What a training or evaluation step of a model computes.
 struct StepOptions {
-  std::int64_t batch_size = 1;  ///< samples
+  std::int64_t batch_size = 1;  ///< samples; of several micro-batches, of each
+  /// Of a training step: the gradients of that many batches are accumulated for one update. Their inputs are
+  /// called "micro0/NAME", "micro1/NAME", …, and so are `correct` and `rows`. The loss is the mean over the
+  /// labels of all of them that count.
+  std::int64_t micro_batches = 1;
   DType dtype = DType::f32;
   Layout layout = Layout::channels_last;
   /// Images are uint8 and scaled by these; empty: they are floating and taken as they are.
@@ -45,12 +53,13 @@ struct StepOptions {
   bool output_gradients = false;    ///< every gradient becomes an output "grad.NAME"
 };
 
-/// Makes a training step of the graph whose forward pass computes `loss` (one f32 or f64 element): backward pass for
-/// the parameters that are not frozen, deferred updates, and the optimizer. `loss` becomes output "loss". Inputs it
-/// adds, all f64 scalars: "step.learning_rate", for Adam also bias corrections (`StepScalars` has the values). A loss
-/// that is not finite changes no parameter or state, in that step and all later ones. `output_gradients`: every
-/// gradient becomes an output "grad.NAME". Throws `Error` when there is nothing to train, and as `gradients` and
-/// `check` do.
+/// Makes a training step of the graph whose forward pass computes `loss` (one f32 or f64 element): backward
+/// pass for the parameters that are not frozen, deferred updates, and the optimizer. `loss` becomes output
+/// "loss". Inputs it adds, all f64 scalars: "step.learning_rate", for Adam also bias corrections
+/// (`StepScalars` has the values). With clipping (`OptimizerOptions::clip_norm`), the norm of all gradients
+/// becomes output "gradient_norm" (f64). A loss that is not finite changes no parameter or state, in that
+/// step and all later ones. `output_gradients`: every gradient becomes an output "grad.NAME", as it is before
+/// clipping. Throws `Error` when there is nothing to train, and as `gradients` and `check` do.
 void minimize(Tensor loss, const OptimizerOptions& optimizer, bool output_gradients = false);
 
 /// A term of a model's loss, as an evaluation graph outputs it.

@@ -15,6 +15,8 @@ KernelSet portable_kernels() {
   add_dropout_kernels(set);
   add_update_kernels(set);
   add_adam_kernels(set);
+  add_lamb_kernels(set);
+  add_step_kernels(set);
   add_image_kernels(set);
   add_recurrent_cell_kernels(set);
   add_conv_kernels(set);

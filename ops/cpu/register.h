@@ -48,6 +48,10 @@ void add_update_kernels(KernelSet& set);
 void add_adam_kernels(KernelSet& set);
 /// lstm_cell, gru_cell and their backward ops.
 void add_recurrent_cell_kernels(KernelSet& set);
+/// lamb.
+void add_lamb_kernels(KernelSet& set);
+/// square_sum, gradient_clip, ema_update, count_share, scale_by.
+void add_step_kernels(KernelSet& set);
 /// image_to_float.
 void add_image_kernels(KernelSet& set);
 

@@ -10,7 +10,7 @@ namespace {
 
 template <class T>
 struct SgdCoefficients {
-  T learning_rate, momentum, fresh, weight_decay;  // fresh = 1 − dampening
+  T learning_rate, momentum, fresh, weight_decay, scale;  // fresh = 1 − dampening; scale of the gradient
 };
 
 /// m = momentum·m + fresh·g; p −= lr·(nesterov ? g + momentum·m : m), with g the gradient plus weight decay.
@@ -19,7 +19,7 @@ SWAPADVISOR_INLINE void momentum_loop(const SgdCoefficients<T>& k, const T* grad
                                       std::int64_t n) {
   SWAPADVISOR_VECTORISE
   for (std::int64_t i = 0; i < n; ++i) {
-    const T p = parameter[i], g = gradient[i] + k.weight_decay * p;
+    const T p = parameter[i], g = k.scale * gradient[i] + k.weight_decay * p;
     const T m = k.momentum * buffer[i] + k.fresh * g;
     buffer[i] = m;
     parameter[i] = p - k.learning_rate * (nesterov ? g + k.momentum * m : m);
@@ -31,7 +31,7 @@ SWAPADVISOR_INLINE void plain_loop(const SgdCoefficients<T>& k, const T* gradien
                                    std::int64_t n) {
   SWAPADVISOR_VECTORISE
   for (std::int64_t i = 0; i < n; ++i) {
-    const T p = parameter[i], g = gradient[i] + k.weight_decay * p;
+    const T p = parameter[i], g = k.scale * gradient[i] + k.weight_decay * p;
     parameter[i] = p - k.learning_rate * g;
   }
 }
@@ -59,11 +59,13 @@ void sgd_chunk(const SgdCoefficients<double>& k, bool nesterov, const double* g,
 std::unique_ptr<Kernel> make_sgd(const KernelRequest& request) {
   const SgdOptions options = request.as<SgdOp>().options();
   const std::int64_t n = request.inputs[0].numel();
+  const int scale = static_cast<int>(request.inputs.size()) - 1;  // the last input, if there is one
   return visit_floating(request.inputs[0].dtype, [=]<class T>() {
     return make_kernel([=](const KernelArgs& args) {
       if (*args.in<std::int32_t>(3) == 0) return;
       const SgdCoefficients<T> k{static_cast<T>(*args.in<double>(2)), static_cast<T>(options.momentum),
-                                 static_cast<T>(1 - options.dampening), static_cast<T>(options.weight_decay)};
+                                 static_cast<T>(1 - options.dampening), static_cast<T>(options.weight_decay),
+                                 options.scaled_gradient ? static_cast<T>(*args.in<double>(scale)) : T(1)};
       const T* gradient = args.in<T>(1);
       T *parameter = args.out<T>(0), *buffer = args.outputs.size() > 1 ? args.out<T>(1) : nullptr;
       parallel_for(n, elementwise_grain, [&](std::int64_t b, std::int64_t e) {
