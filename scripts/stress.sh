@@ -4,6 +4,7 @@
 # Fuzzers of everything that reads files follow, where clang++ is installed or can be.
 # usage: scripts/stress.sh [release] [asan] [tsan] [fuzz]   (default: all of them)
 # SWAPADVISOR_RANDOM_GRAPHS: random graphs of the release build (10000).
+# SWAPADVISOR_KILLS: runs that are killed and resumed in the release build (20).
 # SWAPADVISOR_SANITIZER_GRAPHS: random graphs under each sanitizer (200).
 # SWAPADVISOR_FUZZ_SECONDS: of each fuzzer (60); 0: no fuzzing.
 set -euo pipefail
@@ -15,7 +16,9 @@ for stage in $stages; do
   [[ " release asan tsan fuzz " == *" $stage "* ]] || { echo "stress: no stage '$stage'" >&2; exit 2; }
 done
 
-if wanted release; then SWAPADVISOR_RANDOM_GRAPHS="${SWAPADVISOR_RANDOM_GRAPHS:-10000}" scripts/test.sh; fi
+if wanted release; then
+  SWAPADVISOR_RANDOM_GRAPHS="${SWAPADVISOR_RANDOM_GRAPHS:-10000}" SWAPADVISOR_KILLS="${SWAPADVISOR_KILLS:-20}" scripts/test.sh
+fi
 
 export SWAPADVISOR_RANDOM_GRAPHS="${SWAPADVISOR_SANITIZER_GRAPHS:-200}"
 export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_stack_use_after_return=1:strict_string_checks=1}"

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <new>
 #include <system_error>
 
@@ -25,6 +26,7 @@ void add_commands(CLI::App& app) {
   add_simulate_command(app);
   add_verify_command(app);
   add_cache_command(app);
+  add_export_command(app);
   add_list_commands(app);
 }
 
@@ -139,8 +141,15 @@ void TaskOptions::add_to(CLI::App& command, bool model_required) {
       ->group(group);
   command.add_option("--merges-file", merges_file, "text: BPE merges; default: merges.txt beside vocab.json")
       ->group(group);
-  command.add_option("--batch-size", batch_size, "Samples per step")
+  command.add_option("--batch-size", batch_size, "Samples that pass through the model together")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 31))
+      ->capture_default_str()
+      ->group(group);
+  command
+      .add_option(
+          "--accumulate", accumulate,
+          "Batches whose gradients are accumulated for one step, which is then one of K times the batch size")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{4096}))
       ->capture_default_str()
       ->group(group);
 }
@@ -156,7 +165,7 @@ std::unique_ptr<Dataset> TaskOptions::open(Split split, std::uint64_t seed) cons
   options.seed = seed;
   options.vocab_file = vocab_file;
   options.merges_file = merges_file;
-  options.size = std::max<std::int64_t>(options.size, batch_size * 2);
+  options.size = std::max<std::int64_t>(options.size, batch_size * accumulate * 2);
   return open_dataset(dataset, data, split, options);
 }
 
@@ -188,6 +197,7 @@ Model TaskOptions::settle(const Dataset& data_set) const {
 StepOptions TaskOptions::step_options(const Dataset& data_set) const {
   StepOptions options;
   options.batch_size = batch_size;
+  options.micro_batches = accumulate;
   options.mean = data_set.mean();
   options.deviation = data_set.deviation();
   return options;
@@ -196,23 +206,36 @@ StepOptions TaskOptions::step_options(const Dataset& data_set) const {
 void OptimizerCommandOptions::add_to(CLI::App& command) {
   const std::string group = "Optimizer";
   const double below_one = std::nextafter(1.0, 0.0);
-  command.add_option("--optimizer", optimizer.name, "Optimizer: sgd, adam or adamw")
-      ->check(CLI::IsMember({"sgd", "adam", "adamw"}))
+  command.add_option("--optimizer", optimizer.name, "Optimizer: sgd, adam, adamw or lamb")
+      ->check(CLI::IsMember(optimizer_names()))
       ->capture_default_str()
       ->group(group);
   const auto number = [&](const std::string& name, auto& value, const std::string& help, double most) {
     return command.add_option(name, value, help)->check(finite_range(0, most))->group(group);
   };
-  number("--lr", learning_rate, "Learning rate [0.1; adam, adamw: 0.001]", 1e30);
-  of_sgd_.push_back(number("--momentum", optimizer.momentum, "sgd: momentum", below_one)->capture_default_str());
+  number("--lr", learning_rate, "Learning rate [0.1; adam, adamw, lamb: 0.001]", 1e30);
+  of_sgd_.push_back(
+      number("--momentum", optimizer.momentum, "sgd: momentum", below_one)->capture_default_str());
   number("--weight-decay", optimizer.weight_decay,
-         "Weight decay: part of the gradient; adamw: decoupled from it [0; adamw: 0.01]", 1e30);
-  of_sgd_.push_back(command.add_flag("--nesterov", optimizer.nesterov, "sgd: Nesterov momentum")->group(group));
-  of_adam_ = {number("--beta1", optimizer.beta1, "adam, adamw: decay of the gradients' mean", below_one)
-                  ->capture_default_str(),
-              number("--beta2", optimizer.beta2, "adam, adamw: decay of the squared gradients' mean", below_one)
-                  ->capture_default_str(),
-              number("--eps", optimizer.epsilon, "adam, adamw: added to the divisor", 1e30)->capture_default_str()};
+         "Weight decay: part of the gradient; adamw, lamb: of the step [0; adamw, lamb: 0.01]", 1e30);
+  of_sgd_.push_back(
+      command.add_flag("--nesterov", optimizer.nesterov, "sgd: Nesterov momentum")->group(group));
+  of_adam_ = {
+      number("--beta1", optimizer.beta1, "adam, adamw, lamb: decay of the gradients' mean", below_one)
+          ->capture_default_str(),
+      number("--beta2", optimizer.beta2, "adam, adamw, lamb: decay of the squared gradients' mean", below_one)
+          ->capture_default_str(),
+      number("--eps", optimizer.epsilon, "adam, adamw, lamb: added to the divisor [1e-8; lamb: 1e-6]", 1e30)};
+  command
+      .add_option("--clip", optimizer.clip_norm,
+                  "Largest norm of all gradients together: above it they are scaled down")
+      ->check(finite_range(std::numeric_limits<double>::denorm_min(), 1e30))
+      ->group(group);
+  command
+      .add_option("--ema", optimizer.ema_decay,
+                  "Keep moving averages of the parameters with this decay; train evaluates and writes them")
+      ->check(finite_range(std::numeric_limits<double>::denorm_min(), below_one))
+      ->group(group);
   number("--label-smoothing", label_smoothing, "Label smoothing", 1)->capture_default_str();
 }
 

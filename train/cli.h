@@ -44,7 +44,8 @@ struct TaskOptions {
   ModelOptions model_options;
   std::string dataset = "synthetic";
   std::string data, vocab_file, merges_file;
-  std::int64_t batch_size = 128;
+  std::int64_t batch_size = 128;  ///< of a micro-batch
+  std::int64_t accumulate = 1;    ///< micro-batches per step
 
   void add_to(CLI::App& command, bool model_required = true);
   /// The data set of that split, made for the model: synthetic data take its shapes, for example.
@@ -179,6 +180,7 @@ void add_compare_command(CLI::App& app);
 void add_simulate_command(CLI::App& app);
 void add_verify_command(CLI::App& app);
 void add_cache_command(CLI::App& app);
+void add_export_command(CLI::App& app);
 void add_list_commands(CLI::App& app);  ///< models, planners, devices
 
 }  // namespace swapadvisor

@@ -51,6 +51,7 @@ void add_eval_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("eval", "Measure loss and accuracy of trained weights on the test data");
   auto c = std::make_shared<EvalCommand>();
   c->task.add_to(*command);
+  command->remove_option(command->get_option("--accumulate"));
   c->device.add_to(*command);
   c->plan.add_to(*command);
   c->output.add_to(*command);

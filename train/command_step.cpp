@@ -183,10 +183,12 @@ void add_step_command(CLI::App& app) {
   auto c = std::make_shared<StepCommand>();
   c->task.add_to(*command);
   // The inputs file decides these.
-  for (const char* name : {"--batch-size", "--dataset", "--data", "--vocab-file", "--merges-file"})
+  for (const char* name :
+       {"--batch-size", "--accumulate", "--dataset", "--data", "--vocab-file", "--merges-file"})
     command->remove_option(command->get_option(name));
   c->optimizer.optimizer.momentum = 0;
   c->optimizer.add_to(*command);
+  command->remove_option(command->get_option("--ema"));  // it changes nothing that is written
   c->device.add_to(*command);
   c->plan.add_to(*command);
   c->output.add_to(*command);

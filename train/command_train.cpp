@@ -1,12 +1,15 @@
 #include <swapadvisor/memory/device_host_store.h>
 #include <swapadvisor/ops/cpu/cpu_kernels.h>
 #include <swapadvisor/swap/trace.h>
+#include <swapadvisor/train/averaged_parameters.h>
+#include <swapadvisor/train/checkpoint_options.h>
 #include <swapadvisor/train/cli.h>
-#include <swapadvisor/train/log.h>
 #include <swapadvisor/train/planning.h>
 #include <swapadvisor/train/progress.h>
+#include <swapadvisor/train/run_identity.h>
 #include <swapadvisor/train/schedule.h>
 #include <swapadvisor/train/trainer.h>
+#include <swapadvisor/train/training_log.h>
 #include <swapadvisor/train/weights.h>
 
 #include <chrono>
@@ -21,9 +24,10 @@ struct TrainCommand {
   DeviceCommandOptions device;
   PlanCommandOptions plan;
   OutputOptions output;
+  CheckpointCommandOptions checkpoints;
   std::int64_t epochs = 0, steps = 0, warmup = 0;
   std::string schedule = "cosine", last_batch = "drop", augment = "none";
-  std::string plan_file, weights, out, log, trace;
+  std::string plan_file, weights, out, log, tensorboard, plot, trace;
   std::vector<std::string> frozen;
   std::uint64_t seed = 1, planner_seed = 1;
   int loader_threads = 1;
@@ -36,11 +40,12 @@ double now() {
 /// Shows and logs what the trainer tells.
 class Watcher {
  public:
-  Watcher(const TrainCommand& command, std::int64_t total_steps, std::int64_t steps_per_epoch)
+  Watcher(const TrainCommand& command, std::int64_t total_steps, std::int64_t steps_per_epoch,
+          TrainingLogOptions log)
       : total_(total_steps),
         epochs_((total_steps + steps_per_epoch - 1) / steps_per_epoch),
         reporter_(progress_mode(!command.output.people())) {
-    if (!command.log.empty()) log_ = std::make_unique<JsonLinesLog>(command.log);
+    log_ = std::make_unique<TrainingLog>(std::move(log));
   }
 
   void step(const StepMetrics& m, std::int64_t device_bytes) {
@@ -59,27 +64,23 @@ class Watcher {
     progress.device_bytes = device_bytes;
     progress.elapsed_seconds = now() - start_;
     reporter_.update(progress, now());
-    if (log_)
-      log_->write({{"step", m.step}, {"epoch", m.epoch}, {"loss", m.loss}, {"accuracy", accuracy},
-                   {"learning_rate", m.learning_rate}, {"seconds", m.iteration_seconds}});
+    log_->step(m);
   }
 
-  void epoch(std::int64_t index, const Evaluation& test) {
+  void epoch(std::int64_t index, std::int64_t steps, const Evaluation& test) {
     reporter_.message(fmt::format("epoch {}/{}  {}", index + 1, epochs_, describe(test)));
-    if (!log_) return;
-    nlohmann::ordered_json line{{"epoch", index}, {"test_loss", test.loss}, {"test_accuracy", test.accuracy}};
-    if (test.bits_per_byte) line["bits_per_byte"] = *test.bits_per_byte;
-    log_->write(line);
+    log_->epoch(index, steps, test);
   }
 
   void begin() { start_ = now(); }
+  void finish() { log_->finish(); }
   void message(const std::string& text) { reporter_.message(text); }
   ProgressReporter& reporter() { return reporter_; }
 
  private:
   std::int64_t total_, epochs_;
   ProgressReporter reporter_;
-  std::unique_ptr<JsonLinesLog> log_;
+  std::unique_ptr<TrainingLog> log_;
   double start_ = now(), seconds_ = 0;
 };
 
@@ -136,6 +137,13 @@ void conclude(const TrainReport& report, const Session& session) {
   if (report.test) fmt::print("{}, {} samples\n", describe(*report.test), report.test->samples);
 }
 
+/// Averages of the parameters where there are any, else the parameters.
+void save(const Trainer& trainer, HostStore& host, const std::string& out) {
+  std::optional<AveragedParameters> averaged;
+  if (trainer.steps_done() > 0) averaged.emplace(trainer.graph(), host);
+  save_weights(out, trainer.graph(), host);
+}
+
 /// What was learnt is saved also when the run ends with an error, such as a loss that is not finite.
 TrainReport run_and_save(Trainer& trainer, HostStore& host, const std::string& out) {
   TrainReport report;
@@ -144,11 +152,11 @@ TrainReport run_and_save(Trainer& trainer, HostStore& host, const std::string& o
   } catch (const Error& error) {
     if (out.empty()) throw;
     trainer.session().drain();
-    save_weights(out, trainer.graph(), host);
+    save(trainer, host, out);
     fail("{}; written to {}", error.what(), out);
   }
   if (report.steps == 0) fail("interrupted before the first step");
-  if (!out.empty()) save_weights(out, trainer.graph(), host);
+  if (!out.empty()) save(trainer, host, out);
   return report;
 }
 
@@ -160,7 +168,7 @@ void run_train(const TrainCommand& c) {
     fail("{}: the training samples have other shapes than the test samples", c.task.data);
   const Model model = c.task.settle(*train);
   c.optimizer.check_usage();
-  check_writable({c.out, c.trace});
+  check_writable({c.out, c.trace, c.plot});
   TrainerOptions options;
   options.step = c.task.step_options(*train);
   options.step.optimizer = c.optimizer.optimizer;
@@ -171,7 +179,7 @@ void run_train(const TrainCommand& c) {
       Graph graph(model.info.name);
       build_training_graph(graph, model, options.step);
     });
-  options.loader.batch_size = c.task.batch_size;
+  options.loader.batch_size = c.task.batch_size * c.task.accumulate;
   options.loader.last_batch = parse_last_batch(c.last_batch);
   options.loader.augmentation = parse_augmentation(c.augment);
   options.loader.seed = c.seed;
@@ -183,8 +191,18 @@ void run_train(const TrainCommand& c) {
     return learning_rate(schedule, span, step);
   };
   options.stop = interrupt.token();
-  Watcher watcher(c, options.steps, per_epoch);
   const auto device = c.device.open();
+  RunCheckpoints checkpoints(
+      c.checkpoints,
+      {.model = model.info.name,
+       .seed = c.seed,
+       .threads = device->threads(),
+       .options = run_options(c.task, model, *train, c.optimizer,
+                              {c.schedule, c.last_batch, c.augment, c.warmup, options.steps, c.frozen})});
+  checkpoints.set_up(options, per_epoch);
+  Watcher watcher(c, options.steps, per_epoch,
+                  {c.log, c.tensorboard, c.plot, fmt::format("{}, {}", model.info.name, c.task.dataset),
+                   options.done_steps});
   SessionPlanning planning(c.plan, c.device, *device, &watcher.reporter(), &interrupt);
   options.session = planning.options();
   options.session.plan_file = c.plan_file;
@@ -193,15 +211,21 @@ void run_train(const TrainCommand& c) {
   options.session.trace_iterations = c.trace.empty() ? 0 : 8;
   DeviceHostStore host(*device, c.plan.host_bytes());
   options.on_step = [&](const StepMetrics& m) { watcher.step(m, device->arena_bytes()); };
-  options.on_epoch = [&](std::int64_t epoch, const Evaluation& e) { watcher.epoch(epoch, e); };
+  options.on_epoch = [&, total = options.steps](std::int64_t epoch, const Evaluation& e) {
+    watcher.epoch(epoch, std::min((epoch + 1) * per_epoch, total), e);
+  };
   for (const Dataset* data : {train.get(), test.get()})
     if (data != nullptr && !data->doubt().empty()) warn(data->doubt());
   watcher.message(fmt::format("measuring and planning {} …", model.info.name));
   Trainer trainer(model, *train, test.get(), *device, host, cpu_kernels(), std::move(options));
   if (!c.weights.empty()) load_weights(c.weights, trainer.graph(), host);
+  checkpoints.load(trainer, host);
+  if (const auto& from = checkpoints.resumed())
+    watcher.message(fmt::format("goes on from {}, {} steps done", from->path, from->state.steps));
   introduce(trainer.session(), trainer.graph(), watcher);
   watcher.begin();
   const TrainReport report = run_and_save(trainer, host, c.out);
+  watcher.finish();
   if (c.output.json) {
     nlohmann::ordered_json object = summary(report, trainer.session(), *device, host);
     object["cached"] = planning.source().cached;
@@ -221,6 +245,7 @@ void add_train_command(CLI::App& app) {
   c->device.add_to(*command);
   c->plan.add_to(*command);
   c->output.add_to(*command);
+  c->checkpoints.add_to(*command);
   auto* epochs = command->add_option("--epochs", c->epochs, "Epochs to train (1)")
                      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30));
   command->add_option("--steps", c->steps, "Steps to train, instead of epochs")
@@ -246,6 +271,8 @@ void add_train_command(CLI::App& app) {
       ->allow_extra_args(false);
   command->add_option("--out", c->out, "Write the trained weights to this file (safetensors)");
   command->add_option("--log", c->log, "Append one JSON object per step to this file");
+  command->add_option("--tensorboard", c->tensorboard, "Write an event file for TensorBoard to this folder");
+  command->add_option("--plot", c->plot, "Draw loss and accuracy over the steps to this file (SVG)");
   command->add_option("--trace", c->trace, "Write the first steps as a Chrome trace (opens in Perfetto)");
   command->add_option("--seed", c->seed, "Seed of weights, data order and random ops")->check(whole_seed())->capture_default_str();
   command->add_option("--planner-seed", c->planner_seed, "Seed of the planner's search")->check(whole_seed())->capture_default_str();
