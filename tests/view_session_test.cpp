@@ -39,7 +39,9 @@ Tensor block(Graph& graph, const std::string& name, Tensor x) {
   const Tensor context = batched_matmul(scores, parts[2], {.order = {0, 2, 1, 3}});
   const Tensor joined = reshape(permute(context, {0, 2, 1, 3}), {batch, length, width});
   const Tensor y = add(x, linear(joined, parameter(graph, name + ".out", {width, width}), Tensor()));
-  const Tensor gated = mul(slice(y, -1, 0, width / 2), parameter(graph, name + ".gate", {width / 2}));
+  const Tensor gate =
+      graph.parameter(name + ".gate", TensorSpec::dense(DType::f32, {width / 2}), Initializer::constant(1));
+  const Tensor gated = mul(slice(y, -1, 0, width / 2), gate);
   return concat({relu(contiguous(slice(y, -1, width / 2, width / 2))), gated}, -1);
 }
 
