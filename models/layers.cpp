@@ -1,5 +1,6 @@
 #include <swapadvisor/models/layers.h>
 #include <swapadvisor/ops/batch_norm.h>
+#include <swapadvisor/ops/bias_add.h>
 #include <swapadvisor/ops/linear.h>
 
 namespace swapadvisor {
@@ -14,15 +15,23 @@ void expect_rank(const Scope& scope, const char* layer, const Tensor& x, int ran
 }  // namespace
 
 Tensor conv2d(const Scope& scope, Tensor x, std::int64_t out_channels, std::array<std::int64_t, 2> kernel,
-              const Conv2dOptions& options) {
+              const Conv2dOptions& options, const ConvParameters& parameters) {
   expect_rank(scope, "conv2d", x, 4);
   const std::int64_t in_channels = x.shape()[1];
   if (options.groups < 1 || in_channels % options.groups != 0 || out_channels % options.groups != 0)
     fail("[conv2d {}] {} input and {} output channels cannot be split into {} groups", scope.path(),
          in_channels, out_channels, options.groups);
   const Shape shape{out_channels, in_channels / options.groups, kernel[0], kernel[1]};
-  const Tensor weight = scope.parameter("weight", shape, Initializer::kaiming_normal_fan_out(shape));
-  return conv2d(x, weight, options, scope.path());
+  const Tensor weight = scope.parameter("weight", shape, parameters.weight(shape));
+  const Tensor y = conv2d(x, weight, options, scope.path());
+  if (!parameters.bias) return y;
+  const Tensor bias = scope.parameter("bias", {out_channels}, Initializer::zeros());
+  return bias_add(y, bias, scope.name("bias_add"));
+}
+
+Tensor conv2d(const Scope& scope, Tensor x, std::int64_t out_channels, std::array<std::int64_t, 2> kernel,
+              const Conv2dOptions& options) {
+  return conv2d(scope, x, out_channels, kernel, options, ConvParameters{});
 }
 
 Tensor conv2d(const Scope& scope, Tensor x, std::int64_t out_channels, std::int64_t kernel,

@@ -10,6 +10,15 @@
 
 namespace swapadvisor {
 
+/// A rule for the first value of a weight of a shape.
+using WeightInitializer = Initializer (*)(const Shape& shape);
+
+/// What a layer's weight starts as, and whether there is a bias.
+struct ConvParameters {
+  WeightInitializer weight = Initializer::kaiming_normal_fan_out;
+  bool bias = false;  ///< parameter "bias" [out], zeros
+};
+
 /// Convolution without bias of x [N, C, H, W] to `out_channels`. Parameter "weight" [out, C / groups, kh, kw]
 /// (OIHW), from a normal distribution with He's fan-out deviation (He et al. 2015, "Delving Deep into
 /// Rectifiers", eq. 14), as torchvision initialises its ResNets.
@@ -18,6 +27,10 @@ Tensor conv2d(const Scope& scope, Tensor x, std::int64_t out_channels, std::arra
 /// The same with a square kernel.
 Tensor conv2d(const Scope& scope, Tensor x, std::int64_t out_channels, std::int64_t kernel,
               const Conv2dOptions& options = {});
+
+/// The same with other parameters than torchvision's ResNets have.
+Tensor conv2d(const Scope& scope, Tensor x, std::int64_t out_channels, std::array<std::int64_t, 2> kernel,
+              const Conv2dOptions& options, const ConvParameters& parameters);
 
 /// Attributes of `batch_norm`; the defaults are PyTorch's.
 struct BatchNormOptions {

@@ -38,7 +38,9 @@ struct ModelOptions {
   std::optional<std::int64_t> vocab{};    ///< different tokens
   std::optional<std::int64_t> heads{};    ///< of attention
   std::optional<std::int64_t> cells{};
-  std::optional<std::string> cell{};  ///< kind of recurrent cell
+  std::optional<std::string> cell{};         ///< kind of recurrent cell
+  std::optional<double> drop_path{};         ///< probability, in [0, 1)
+  std::optional<double> auxiliary_weight{};  ///< of the loss of an auxiliary classifier
 };
 
 /// Name, sizes and options of a model. Sizes of another task than the model's mean nothing.
@@ -48,7 +50,8 @@ struct ModelInfo {
   std::int64_t channels = 3;
   std::int64_t image_size = 224;
   std::int64_t classes = 1000;
-  /// What else it takes: "width", "hidden", "layers", "dropout", "depth", "heads", "cells", "cell".
+  /// What else it takes: "width", "hidden", "layers", "dropout", "depth", "heads", "cells", "cell",
+  /// "drop-path", "auxiliary-weight".
   std::vector<std::string> options{};
   Task task = Task::image_classification;
   std::int64_t seq_len = 0;  ///< tokens of a sample, of models of text

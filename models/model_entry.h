@@ -24,5 +24,6 @@ std::vector<ModelEntry> mlp_entries();
 std::vector<ModelEntry> bert_entries();
 std::vector<ModelEntry> gpt2_entries();
 std::vector<ModelEntry> rnn_entries();
+std::vector<ModelEntry> vision_entries();
 
 }  // namespace swapadvisor

@@ -11,7 +11,7 @@ namespace {
 
 std::vector<ModelEntry> entries() {
   std::vector<ModelEntry> all;
-  for (auto family : {mlp_entries, resnet_entries, rnn_entries, bert_entries, gpt2_entries})
+  for (auto family : {mlp_entries, resnet_entries, vision_entries, rnn_entries, bert_entries, gpt2_entries})
     for (ModelEntry& entry : family()) all.push_back(std::move(entry));
   return all;
 }
@@ -71,7 +71,9 @@ void expect_taken(const ModelInfo& info, const ModelOptions& options) {
       {"depth", options.depth.has_value(), listed("depth")},
       {"heads", options.heads.has_value(), listed("heads")},
       {"cells", options.cells.has_value(), listed("cells")},
-      {"cell", options.cell.has_value(), listed("cell")}};
+      {"cell", options.cell.has_value(), listed("cell")},
+      {"drop-path", options.drop_path.has_value(), listed("drop-path")},
+      {"auxiliary-weight", options.auxiliary_weight.has_value(), listed("auxiliary-weight")}};
   for (const auto& [option, given, taken] : all)
     if (given && !taken) fail("{} takes no option '{}'", info.name, option);
 }
@@ -92,6 +94,11 @@ void check_options(const ModelInfo& info, const ModelOptions& options) {
   expect_range(info.name, "number of cells", options.cells, 1, 10000);
   if (options.dropout && !(*options.dropout >= 0 && *options.dropout < 1))
     fail("the dropout of {} must be at least 0 and below 1, got {}", info.name, *options.dropout);
+  if (options.drop_path && !(*options.drop_path >= 0 && *options.drop_path < 1))
+    fail("the drop-path probability of {} must be at least 0 and below 1, got {}", info.name,
+         *options.drop_path);
+  if (options.auxiliary_weight && !(*options.auxiliary_weight >= 0 && *options.auxiliary_weight <= 1e6))
+    fail("the auxiliary weight of {} must be from 0 to 1e6, got {}", info.name, *options.auxiliary_weight);
 }
 
 }  // namespace

@@ -14,10 +14,11 @@ std::int64_t output_size(std::string_view what, std::int64_t size, std::size_t a
   if (padding < 0 || 2 * padding > kernel)
     fail("padding must be between 0 and half of the kernel {}, got {}", kernel, padding);
   const std::int64_t rest = size + 2 * padding - kernel;
-  if (rest < 0)
+  // Rounded up, a window may reach beyond the end, as long as it is the first.
+  if (rest < 0 && !(options.ceil_mode && rest > -stride))
     fail("a kernel {} of {} exceeds the padded input {} of {}", what, kernel, what, size + 2 * padding);
   if (!options.ceil_mode) return rest / stride + 1;
-  const std::int64_t outputs = (rest + stride - 1) / stride + 1;
+  const std::int64_t outputs = (rest + stride - 1) / stride + 1;  // 1 for a negative rest
   return (outputs - 1) * stride >= size + padding ? outputs - 1 : outputs;
 }
 

@@ -7,7 +7,7 @@ Draws weights, inputs and labels, lets both programs do one step of --optimizer 
 gradients, the updated parameters and the statistics the worst error against PyTorch in float64:
 |a - b| / max(|b|, 1e-6 |all tensors of the same set|). Exit code 1 when a float64 step has an error above 1e-8, or a
 float32 step one above 3 times that of PyTorch's own float32 step for the same tensor (not counting errors below
-float32's precision). Needs torch, torchvision and safetensors, and transformers for BERT and GPT-2, which are compared
+float32's precision). Needs torch, torchvision, timm and safetensors, and transformers for BERT and GPT-2, which are compared
 without dropout.
 
 The first step of Adam divides each gradient by its own size plus epsilon, so where a gradient is as small as its rounding
@@ -44,9 +44,11 @@ def parse_arguments():
     parser.add_argument("more", nargs="*", help="passed on to `swapadvisor step`")
     parser.add_argument("--binary", default="swapadvisor")
     parser.add_argument("--dtype", choices=DTYPES, default="f64")
-    for option in ("image-size", "channels", "classes", "width", "hidden", "layers", "heads", "seq-len", "vocab"):
+    for option in ("image-size", "channels", "classes", "width", "hidden", "layers", "heads", "seq-len", "vocab",
+                   "depth", "cells"):
         parser.add_argument(f"--{option}", type=int)
     parser.add_argument("--cell", choices=("lstm", "gru"), help="rnn, brnn")
+    parser.add_argument("--auxiliary-weight", type=float, help="nasnet-a")
     parser.add_argument("--batch-size", type=int, default=8)
     parser.add_argument("--optimizer", choices=DEFAULTS, default="sgd")
     parser.add_argument("--lr", type=float)
@@ -72,7 +74,8 @@ def optimizer_options(args):
 
 def model_options(args):
     """The options given, as make_model takes them."""
-    names = ("image_size", "channels", "classes", "width", "hidden", "layers", "heads", "seq_len", "vocab", "cell")
+    names = ("image_size", "channels", "classes", "width", "hidden", "layers", "heads", "seq_len", "vocab", "cell",
+             "depth", "cells", "auxiliary_weight")
     return {name: getattr(args, name) for name in names if getattr(args, name) is not None}
 
 
@@ -122,7 +125,7 @@ def our_step(args, start):
         save_file({n: (v.to(dtype) if v.is_floating_point() else v).contiguous() for n, v in inputs.items()}, inputs_file)
         command = [args.binary, "step", args.model, "--weights", weights_file, "--inputs", inputs_file]
         command += ["--out", out_file, "--dtype", args.dtype, "--optimizer", args.optimizer, "--json"]
-        if is_transformer(args.model):  # its draws are not PyTorch's
+        if is_transformer(args.model) or args.model == "vgg16":  # its draws are not PyTorch's
             command += ["--dropout", "0"]
         for name, value in (optimizer_options(args) | model_options(args)).items():
             command += [f"--{name.replace('_', '-')}", str(value)]

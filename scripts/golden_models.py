@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes tests/golden/models.json: parameter counts and state-dict entries of the models as torchvision and
+"""Writes tests/golden/models.json: parameter counts and state-dict entries of the models as torchvision, timm and
 Hugging Face Transformers have them (tied weights under their first name).
 
 usage: golden_models.py [FILE]
@@ -24,6 +24,7 @@ MODELS = ["mlp", "resnet20", "resnet32", "resnet44", "resnet56", "resnet110", "r
 MODELS += ["resnet101", "resnet152", "wide_resnet50_2", "wide_resnet101_2", "wresnet152-4", "wresnet152-10"]
 MODELS += ["bert-base", "bert-large", "bert-base-classifier", "bert-large-classifier"]
 MODELS += ["gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl"]
+MODELS += ["vgg16", "wrn28-10", "inception_v4", "nasnet-a"]
 MODELS += ["rnn", "brnn"]
 LISTED = {"mlp", "resnet20", "resnet18", "resnet50", "bert-base-classifier", "gpt2", "rnn", "brnn"}
 

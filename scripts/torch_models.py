@@ -1,6 +1,6 @@
-"""The models of models/ in PyTorch, for golden values: torchvision's ResNets with any width, input channels and
-classes, and the CIFAR ResNets, the MLP and the recurrent networks, which torchvision has not. Parameter names are ours
-(and torchvision's)."""
+"""The models of models/ in PyTorch, for golden values: torchvision's ResNets and VGG-16 and timm's Inception-v4 and
+NASNet-A with any width, input channels and classes, and the CIFAR ResNets, the MLP and the recurrent networks, which neither
+has. Parameter names are ours (and torchvision's and timm's). Dropout is off."""
 
 import math
 import re
@@ -11,6 +11,7 @@ from torch import nn
 from torchvision.models.resnet import BasicBlock, Bottleneck, ResNet
 
 import philox
+from torch_vision import NasnetA, WideResNet, inception_v4, vgg16
 
 IMAGENET = {
     18: (BasicBlock, [2, 2, 2, 2]),
@@ -98,11 +99,20 @@ class RecurrentNetwork(nn.Module):
         return self.linear(states).flatten(0, 1)
 
 
-def make_model(name, image_size=None, channels=None, classes=None, width=None, hidden=None, layers=None, **options):
+def make_model(name, image_size=None, channels=None, classes=None, width=None, hidden=None, layers=None, depth=None,
+               cells=None, auxiliary_weight=None, **options):
     """The model `name` with the options of the command line; None means the default."""
     if name in RECURRENT:
         return RecurrentNetwork(name == "brnn", options.get("cell") or "lstm", hidden or 512, layers or 2,
                                 options.get("vocab") or 256)
+    if name == "vgg16":
+        return vgg16(width or 64, hidden or 4096, channels or 3, classes or 1000)
+    if name == "wrn28-10":
+        return WideResNet(depth or 28, width or 10, channels or 3, classes or 10)
+    if name == "inception_v4":
+        return inception_v4(width or 32, channels or 3, classes or 1000)
+    if name == "nasnet-a":
+        return NasnetA(cells or 18, width or 168, channels or 3, classes or 1000, auxiliary_weight or 0)
     if name == "mlp":
         inputs = (channels or 1) * (image_size or 28) ** 2
         return Mlp(inputs, hidden or 512, 2 if layers is None else layers, classes or 10)
@@ -118,8 +128,9 @@ def make_model(name, image_size=None, channels=None, classes=None, width=None, h
 
 def defaults(name):
     """(channels, image size, classes)"""
-    if name == "mlp":
-        return 1, 28, 10
+    sizes = {"mlp": (1, 28, 10), "wrn28-10": (3, 32, 10), "inception_v4": (3, 299, 1000), "nasnet-a": (3, 331, 1000)}
+    if name in sizes:
+        return sizes[name]
     match = re.fullmatch(r"resnet(\d+)", name)
     return (3, 32, 10) if match and int(match[1]) in CIFAR_DEPTHS else (3, 224, 1000)
 
@@ -136,6 +147,9 @@ def value_range(name, shape):
         return 7, 7
     if leaf == "running_mean" or leaf.startswith("bias"):
         return -0.2, 0.2
+    if len(shape) == 4 and shape[1] == 1 and shape[0] > 1:  # depthwise: the deviation of He's initialisation, fan-in
+        high = round(math.sqrt(6 / (shape[2] * shape[3])), 4)
+        return -high, high
     if len(shape) == 4:  # the deviation of He's initialisation, fan-out
         high = round(math.sqrt(6 / (shape[0] * shape[2] * shape[3])), 4)
         return -high, high
@@ -199,7 +213,12 @@ def make_optimizer(name, parameters, options):
 def optimizer_step(model, images, labels, optimizer):
     """One training step of cross entropy in the model's dtype; changes the model. Returns (loss, gradients)."""
     model.train()
-    loss = nn.functional.cross_entropy(model(images), labels.flatten())
+    outputs = model(images)
+    # A tuple: the logits, and those of an auxiliary classifier.
+    logits, *auxiliary = outputs if isinstance(outputs, tuple) else (outputs,)
+    loss = nn.functional.cross_entropy(logits, labels.flatten())
+    for more in auxiliary:
+        loss = loss + model.auxiliary_weight * nn.functional.cross_entropy(more, labels)
     loss.backward()
     optimizer.step()
     return loss.detach(), {name: p.grad for name, p in model.named_parameters()}

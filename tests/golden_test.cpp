@@ -14,6 +14,7 @@
 #include <map>
 #include <vector>
 
+#include "fingerprint.h"
 #include "golden_file.h"
 #include "interpret.h"
 
@@ -83,32 +84,8 @@ class Golden : public testing::Test {
 
   /// |a − b| / max(|b|, floor) for a result and its golden fingerprint b.
   double error_of(const Values& a, const json& expected, double floor) const {
-    double squares = 0, differences = 0;
-    for (double value : a) squares += value * value;
-    const double norm = expected.at("norm");
-    if (expected.contains("values")) {
-      const auto b = expected.at("values").get<Values>();
-      if (a.size() != b.size()) return INFINITY;
-      for (std::size_t i = 0; i < a.size(); ++i) differences += (a[i] - b[i]) * (a[i] - b[i]);
-    } else {
-      const auto b = expected.at("projections").get<Values>();
-      const Values mine = projections(a, b.size());
-      for (std::size_t j = 0; j < b.size(); ++j) differences += (mine[j] - b[j]) * (mine[j] - b[j]);
-      differences /= static_cast<double>(b.size());
-    }
-    // The norms differ by no more than |a − b|: a second, independent estimate from below.
-    const double difference = std::max(std::sqrt(differences), std::abs(std::sqrt(squares) - norm));
-    return difference > 0 ? difference / std::max(norm, floor) : difference;
-  }
-
-  Values projections(const Values& a, std::size_t count) const {
-    const RandomStream signs{hash_name("signs", seed_ ^ hash_name(""))};
-    Values sums(count);
-    for (std::size_t i = 0; i < a.size(); ++i) {
-      const std::uint32_t bits = signs.bits(i);
-      for (std::size_t j = 0; j < count; ++j) sums[j] += (bits >> j & 1) != 0 ? a[i] : -a[i];
-    }
-    return sums;
+    const double difference = fingerprint_difference(a, expected, seed_);
+    return difference > 0 ? difference / std::max(expected.at("norm").get<double>(), floor) : difference;
   }
 
   /// Every result of one set of the file ("gradients", …) is within `limit(golden result)`. NaN is not.
@@ -195,7 +172,7 @@ TEST_F(Golden, EvaluationIsPyTorchs) {
 /// A measure that cannot see an error would let any step pass.
 TEST_F(Golden, FingerprintsSeeASmallErrorAnywhere) {
   const Values conv = start_values().at("layer4.1.conv2.weight");
-  json expected{{"projections", projections(conv, 32)}};
+  json expected{{"projections", projections(conv, 32, seed_)}};
   double squares = 0;
   for (double value : conv) squares += value * value;
   const double norm = std::sqrt(squares);

@@ -43,7 +43,7 @@ std::vector<OpCase> op_table() {
   std::vector<OpCase> table;
   for (auto part : {elementwise_cases, activation_cases, transformer_cases, batch_norm_cases, loss_cases,
                     update_cases, convolution_cases, pooling_cases, matrix_cases, view_cases, batched_cases,
-                    broadcast_cases, reduce_cases, recurrent_cases, step_cases})
+                    broadcast_cases, reduce_cases, recurrent_cases, step_cases, vision_cases})
     for (OpCase& op_case : part()) table.push_back(std::move(op_case));
   return table;
 }

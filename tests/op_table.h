@@ -76,6 +76,7 @@ std::vector<OpCase> batched_cases();
 std::vector<OpCase> broadcast_cases();
 std::vector<OpCase> reduce_cases();
 std::vector<OpCase> recurrent_cases();
+std::vector<OpCase> vision_cases();
 
 /// All of the above.
 std::vector<OpCase> op_table();

@@ -107,7 +107,7 @@ void TaskOptions::add_to(CLI::App& command, bool model_required) {
   number("--image-size", model_options.image_size, "Height and width of the images");
   number("--channels", model_options.channels, "Channels of the images");
   number("--classes", model_options.classes, "Classes");
-  number("--width", model_options.width, "ResNets: channels after the stem");
+  number("--width", model_options.width, "Channels after the stem; wrn28-10: how many times as wide; nasnet-a: filters");
   number("--hidden", model_options.hidden, "Features of a hidden layer");
   number("--layers", model_options.layers, "Layers; of the mlp: hidden ones");
   number("--depth", model_options.depth, "Depth of a network that comes in several");
@@ -118,6 +118,13 @@ void TaskOptions::add_to(CLI::App& command, bool model_required) {
   command.add_option("--cell", model_options.cell, "Recurrent networks: kind of cell")->group(group);
   command.add_option("--dropout", model_options.dropout, "Dropout probability")
       ->check(finite_range(0, std::nextafter(1.0, 0.0)))
+      ->group(group);
+  command.add_option("--drop-path", model_options.drop_path, "NASNet: probability that a branch of the last cell is dropped")
+      ->check(finite_range(0, std::nextafter(1.0, 0.0)))
+      ->group(group);
+  command.add_option("--auxiliary-weight", model_options.auxiliary_weight,
+                     "NASNet: weight of the loss of an auxiliary classifier; 0: there is none")
+      ->check(finite_range(0, 1e6))
       ->group(group);
   std::string kinds;
   std::vector<std::string> known;

@@ -56,6 +56,14 @@ bool row_per_sample(const ModelPrediction& prediction, const Model& model) {
 
 namespace {
 
+/// Its target's name; "NAME.2" and so on for further predictions of one target.
+std::string name_of(const std::vector<ModelPrediction>& predictions, std::size_t i) {
+  const std::string& target = predictions[i].target;
+  const auto before = std::count_if(predictions.begin(), predictions.begin() + static_cast<std::ptrdiff_t>(i),
+                                    [&](const ModelPrediction& p) { return p.target == target; });
+  return before == 0 ? target : fmt::format("{}.{}", target, before + 1);
+}
+
 struct Forward {
   Tensor loss;
   std::vector<LossPart> parts;
@@ -73,13 +81,13 @@ Forward build_forward(Graph& graph, const Model& model, const StepOptions& optio
   for (std::size_t i = 0; i < predictions.size(); ++i) {
     const ModelPrediction& p = predictions[i];
     const Tensor labels = labels_of(p, tensors, model.info.name);
-    const std::string own = fmt::format("{}.{}", names::loss, p.target);
+    const std::string name = name_of(predictions, i), own = fmt::format("{}.{}", names::loss, name);
     Tensor loss = softmax_cross_entropy(p.logits, labels, smoothing, several ? own : names::loss);
     if (several && mode == Mode::eval) {
-      const std::string rows = fmt::format("{}.{}", names::rows, p.target);
+      const std::string rows = fmt::format("{}.{}", names::rows, name);
       graph.output(loss, own);
       graph.output(label_count(labels, rows), rows);
-      forward.parts.push_back({p.target, own, rows, p.weight});
+      forward.parts.push_back({name, own, rows, p.weight});
     }
     if (i == 0) {
       graph.output(correct_count(p.logits, labels, names::correct), names::correct);

@@ -1,5 +1,6 @@
 #include <swapadvisor/core/parallel.h>
 #include <swapadvisor/ops/conv2d.h>
+#include <swapadvisor/ops/cpu/conv2d_depthwise.h>
 #include <swapadvisor/ops/cpu/conv2d_gemm.h>
 #include <swapadvisor/ops/cpu/conv2d_onednn.h>
 #include <swapadvisor/ops/cpu/onednn.h>
@@ -189,12 +190,20 @@ std::unique_ptr<Kernel> gemm_kernel(const KernelRequest& r) {
   return nullptr;
 }
 
+/// oneDNN 2.6 has code of its own for depthwise convolutions ("jit_dw"), but not for weight gradients of kernels larger
+/// than 3×3: it takes each channel for a group of a vector's width there, several times slower than our loops.
+bool loops_win(std::string_view implementation) {
+  return !implementation.starts_with("jit_dw");
+}
+
 std::unique_ptr<Kernel> prepare(const KernelRequest& request, std::optional<ConvAlgorithm> told) {
   set_thread_count(request.context.threads);  // oneDNN plans for the threads it finds
   if (told == ConvAlgorithm::gemm) return gemm_kernel(request);
   const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   const Problem problem = problem_of(request);
   const Direct direct = make_direct(problem, engine);
+  if (!told && loops_win(direct.implementation))
+    if (auto depthwise = conv2d_depthwise<float>(request)) return depthwise;
   const ConvAlgorithm algorithm = told.value_or(choose(problem, direct.implementation));
   if (algorithm == ConvAlgorithm::gemm) return gemm_kernel(request);
   return std::make_unique<DirectKernel>(problem, direct, engine);

@@ -13,6 +13,7 @@ KernelSet portable_kernels() {
   add_embedding_kernels(set);
   add_softmax_kernels(set);
   add_dropout_kernels(set);
+  add_drop_path_kernels(set);
   add_update_kernels(set);
   add_adam_kernels(set);
   add_lamb_kernels(set);
@@ -22,6 +23,8 @@ KernelSet portable_kernels() {
   add_conv_kernels(set);
   add_pool_kernels(set);
   add_global_avg_pool_kernels(set);
+  add_adaptive_pool_kernels(set);
+  add_pad_kernels(set);
   add_matmul_kernels(set);
   add_batched_matmul_kernels(set);
   add_arithmetic_kernels(set);

@@ -11,6 +11,10 @@ void add_conv_kernels(KernelSet& set);
 void add_pool_kernels(KernelSet& set);
 /// global_avg_pool and its backward op.
 void add_global_avg_pool_kernels(KernelSet& set);
+/// adaptive_avg_pool2d and its backward op.
+void add_adaptive_pool_kernels(KernelSet& set);
+/// pad2d.
+void add_pad_kernels(KernelSet& set);
 /// matmul on Eigen.
 void add_matmul_kernels(KernelSet& set);
 /// batched_matmul on Eigen.
@@ -42,6 +46,8 @@ void add_attention_softmax_kernels(KernelSet& set);
 void add_embedding_kernels(KernelSet& set);
 /// dropout, dropout_backward.
 void add_dropout_kernels(KernelSet& set);
+/// drop_path, drop_path_backward.
+void add_drop_path_kernels(KernelSet& set);
 /// sgd, bn_running_update, finite_check.
 void add_update_kernels(KernelSet& set);
 /// adam.
