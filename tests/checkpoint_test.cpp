@@ -25,10 +25,18 @@ std::vector<std::byte> bits(HostStore& host, const std::string& name) {
   return {data.begin(), data.end()};
 }
 
+OptimizerOptions clipped_adam() {
+  OptimizerOptions options;
+  options.name = "adam";
+  options.clip_norm = 0.5;
+  options.ema_decay = 0.9;
+  return options;
+}
+
 /// How a run is interrupted and continued.
-struct Run {
+struct TrainingRun {
   std::string model = "resnet20";
-  OptimizerOptions optimizer{.name = "adam", .clip_norm = 0.5, .ema_decay = 0.9};
+  OptimizerOptions optimizer = clipped_adam();
   std::int64_t steps = 9, micro_batches = 1;
   std::string folder{};
   std::int64_t every = 0, keep = 3;
@@ -42,7 +50,7 @@ struct Outcome {
   std::vector<std::int64_t> steps;  ///< of `on_step`
 };
 
-Outcome train(const Run& run) {
+Outcome train(const TrainingRun& run) {
   const Model model = small_model(run.model);
   const auto data = small_data(model, Split::train, 20), test = small_data(model, Split::test, 10);
   TrainerOptions options = small_run(*data, 4, run.steps, run.micro_batches);
@@ -84,7 +92,7 @@ TEST(Checkpoint, AResumedRunEndsWithTheSameBits) {
     SCOPED_TRACE(model);
     const Outcome whole = train({.model = model});
     const TemporaryFolder folder;
-    Run part{.model = model, .folder = folder.path("checkpoints"), .every = 2, .stop_after = 3};
+    TrainingRun part{.model = model, .folder = folder.path("checkpoints"), .every = 2, .stop_after = 3};
     train(part);
     part.stop_after = -1;
     part.resume = true;
@@ -104,7 +112,10 @@ TEST(Checkpoint, AResumedRunEndsWithTheSameBits) {
 }
 
 TEST(Checkpoint, SgdWithMicroBatchesToo) {
-  Run run{.optimizer = {.name = "sgd"}, .micro_batches = 2};
+  TrainingRun run;
+  run.optimizer = {};
+  run.optimizer.name = "sgd";
+  run.micro_batches = 2;
   const Outcome whole = train(run);
   const TemporaryFolder folder;
   run.folder = folder.path();
@@ -119,7 +130,7 @@ TEST(Checkpoint, SgdWithMicroBatchesToo) {
 
 TEST(Checkpoint, ByDefaultAtTheEndOfEveryEpochAndTheNewestAreKept) {
   const TemporaryFolder folder;
-  Run run{.model = "mlp", .steps = 17, .folder = folder.path(), .keep = 2};
+  TrainingRun run{.model = "mlp", .steps = 17, .folder = folder.path(), .keep = 2};
   train(run);  // 5 steps an epoch
   EXPECT_THAT(
       CheckpointFolder(folder.path(), 2).list(),
@@ -132,7 +143,7 @@ TEST(Checkpoint, ByDefaultAtTheEndOfEveryEpochAndTheNewestAreKept) {
 
 TEST(Checkpoint, EarlierOnesAreNotOverwrittenByAccident) {
   const TemporaryFolder folder;
-  Run run{.model = "mlp", .steps = 3, .folder = folder.path()};
+  TrainingRun run{.model = "mlp", .steps = 3, .folder = folder.path()};
   run.resume = true;
   train(run);  // there is none: from the beginning
   run.resume = false;
@@ -145,7 +156,7 @@ TEST(Checkpoint, ADamagedOneIsSetAsideAndTheOneBeforeUsed) {
   for (const char* damage : {"truncated", "flipped", "empty"}) {
     SCOPED_TRACE(damage);
     const TemporaryFolder folder;
-    Run run{.model = "mlp", .folder = folder.path(), .every = 3, .stop_after = 6};
+    TrainingRun run{.model = "mlp", .folder = folder.path(), .every = 3, .stop_after = 6};
     train(run);
     const CheckpointFolder checkpoints(folder.path(), 3);
     const std::string newest = checkpoints.list().at(0);
