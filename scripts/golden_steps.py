@@ -23,7 +23,7 @@ import torch
 import torchvision
 
 import philox
-from torch_models import defaults, make_model, make_optimizer, optimizer_step, start_labels, value_range
+from torch_models import defaults, make_model, make_optimizer, optimizer_step, start_labels, start_value, value_range
 
 SEED = 2021
 PROJECTIONS = 4
@@ -38,14 +38,6 @@ VARIANTS = {
 }
 
 
-def start_range(model, name, shape):
-    """(low, high) of a start value. Inception-v4 is 75 convolutions deep without a shortcut: with batch norms around zero
-    each ReLU would cut half of the values, and rounding errors would grow a million times on the way back."""
-    if model["name"] == "inception_v4" and name.endswith(".bn.bias"):
-        return 0.5, 1.5
-    return value_range(name, shape)
-
-
 def start_values(variant):
     """Descriptions (for the file) and float64 tensors by name."""
     model = variant["model"]
@@ -54,10 +46,9 @@ def start_values(variant):
     shapes["input"] = [variant["batch"], defaults(model["name"])[0], size, size]
     described, values = [], {}
     for name, shape in shapes.items():
-        low, high = start_range(model, name, shape)
+        low, high = value_range(name, shape)
         described.append({"name": name, "shape": shape, "low": low, "high": high})
-        drawn = np.asarray(philox.uniform(name, shape, low, high, SEED), dtype=np.float32)
-        values[name] = torch.from_numpy(drawn.astype(np.float64))
+        values[name] = start_value(name, shape, SEED)
     return described, values
 
 
