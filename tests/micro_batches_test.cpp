@@ -1,5 +1,6 @@
 // Gradient accumulation: one step of several micro-batches.
 #include <gtest/gtest.h>
+#include <swapadvisor/core/rng.h>
 #include <swapadvisor/ops/cpu/cpu_kernels.h>
 #include <swapadvisor/ops/dropout.h>
 #include <swapadvisor/ops/softmax_cross_entropy.h>
@@ -152,7 +153,7 @@ TEST(MicroBatches, EachDropsItsOwnElementsAndParametersAreShared) {
   std::size_t parameters = 0;
   for (const Buffer& buffer : graph.buffers()) {
     parameters += buffer.kind == BufferKind::parameter;
-    if (is_persistent(buffer.kind)) EXPECT_FALSE(buffer.name.starts_with("micro")) << buffer.name;
+    EXPECT_FALSE(is_persistent(buffer.kind) && buffer.name.starts_with("micro")) << buffer.name;
   }
   EXPECT_EQ(parameters, 8u);
   std::set<std::uint32_t> draws;

@@ -184,6 +184,25 @@ TEST(Task, AccuracyOfTokensCountsTheLabelsThatAreNotIgnored) {
   EXPECT_TRUE(e.losses.empty());
 }
 
+TEST(Task, HeadsMayShareATarget) {
+  Model model = two_heads();
+  const auto heads = model.predict;
+  model.predict = [=](const Scope& scope, const ModelTensors& in) {
+    auto predictions = heads(scope, in);
+    if (scope.training()) predictions.push_back({.logits = predictions[0].logits, .target = "kind", .weight = 0.3});
+    return predictions;
+  };
+  const TwoFields data(4);
+  Runtime runtime({.device = {.threads = 1}});
+  TrainerOptions options = small_run(4, 1);
+  double loss = 0;
+  options.on_step = [&](const StepMetrics& m) { loss = m.loss; };
+  Trainer trainer(model, data, &data, runtime, options);
+  const Evaluation before = trainer.evaluate();
+  trainer.run();
+  EXPECT_NEAR(loss, 1.3 * before.losses.at("kind") + 0.5 * before.losses.at("tokens"), 1e-5);
+}
+
 TEST(Task, ALimitChangesNoBit) {
   const TwoFields data(12);
   std::vector<std::string> hashes;

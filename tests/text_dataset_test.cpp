@@ -240,8 +240,8 @@ TEST(TextDataset, PairsFollowEachOtherOrComeFromElsewhere) {
     both.insert(both.end(), b.begin(), b.end());
     const bool found = std::search(stream.begin(), stream.end(), both.begin(), both.end()) != stream.end();
     const bool follows = field(*data, i, 4)[0] == 0;
-    // A whole line at its end says where the first one is from; a few digits may be from many places.
-    if (follows || a.size() >= 6) {
+    // Whole lines say where both are from; a few digits may be from many places.
+    if (follows || (a.size() >= 6 && b.size() >= 6)) {
       EXPECT_EQ(found, follows) << i;
     }
     EXPECT_NE(std::search(stream.begin(), stream.end(), a.begin(), a.end()), stream.end());

@@ -82,7 +82,8 @@ Forward build_forward(Graph& graph, const Model& model, const StepOptions& optio
     const ModelPrediction& p = predictions[i];
     const Tensor labels = labels_of(p, tensors, model.info.name);
     const std::string name = name_of(predictions, i), own = fmt::format("{}.{}", names::loss, name);
-    Tensor loss = softmax_cross_entropy(p.logits, labels, smoothing, several ? own : names::loss);
+    const bool whole = !several && p.weight == 1, last = i + 1 == predictions.size();
+    Tensor loss = softmax_cross_entropy(p.logits, labels, smoothing, whole ? names::loss : own);
     if (several && mode == Mode::eval) {
       const std::string rows = fmt::format("{}.{}", names::rows, name);
       graph.output(loss, own);
@@ -93,8 +94,8 @@ Forward build_forward(Graph& graph, const Model& model, const StepOptions& optio
       graph.output(correct_count(p.logits, labels, names::correct), names::correct);
       if (!row_per_sample(p, model)) graph.output(label_count(labels, names::rows), names::rows);
     }
-    if (p.weight != 1) loss = scale(loss, p.weight, own + "_weighted");
-    forward.loss = forward.loss ? add(forward.loss, loss, names::loss) : loss;
+    if (p.weight != 1) loss = scale(loss, p.weight, several ? own + "_weighted" : names::loss);
+    forward.loss = forward.loss ? add(forward.loss, loss, last ? names::loss : own + "_sum") : loss;
   }
   return forward;
 }
