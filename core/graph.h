@@ -33,7 +33,9 @@ struct Buffer {
 
 /// How a view shows the tensor it was made from.
 struct View {
-  enum class Kind : std::uint8_t { reshape, permute, slice };  ///< what was changed
+  /// What was changed.
+  enum class Kind : std::uint8_t { reshape, permute, slice };
+
   Kind kind = Kind::reshape;
   Shape order;             ///< permute: dimension i of the view is dimension order[i] of the base
   int dimension = 0;       ///< slice: the dimension that is cut

@@ -70,7 +70,7 @@ class Scope {
   }
 
   /// "PATH.LEAF" becomes one more name of a parameter, see `Graph::tie`.
-  void tie(std::string_view leaf, Tensor parameter) const { graph_->tie(name(leaf), parameter); }
+  void tie(std::string_view leaf, Tensor parameter) const { graph_->tie(buffer_name(leaf), parameter); }
 
   /// The number of the step, an i64 scalar input that random ops draw from; made when first asked for.
   Tensor step_number() const {

@@ -18,12 +18,14 @@ ModelEntry image_entry(ModelInfo info,
                                             const ModelOptions& options)>
                            build);
 
-// The families, each in the order to show it.
+/// The families, each in the order to show it.
+///@{
 std::vector<ModelEntry> resnet_entries();
 std::vector<ModelEntry> mlp_entries();
+std::vector<ModelEntry> vision_entries();
+std::vector<ModelEntry> rnn_entries();
 std::vector<ModelEntry> bert_entries();
 std::vector<ModelEntry> gpt2_entries();
-std::vector<ModelEntry> rnn_entries();
-std::vector<ModelEntry> vision_entries();
+///@}
 
 }  // namespace swapadvisor

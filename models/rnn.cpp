@@ -96,6 +96,7 @@ Steps layer(const Scope& scope, int index, const Steps& xs, const RnnOptions& op
 }
 
 void drop(const Scope& scope, int index, Steps& xs, double probability) {
+  if (probability == 0) return;  // asks for no step number
   for (std::size_t t = 0; t < xs.size(); ++t)
     xs[t] = dropout(xs[t], scope.step_number(), probability, scope.name(fmt::format("l{}_dropout.{}", index, t)));
 }

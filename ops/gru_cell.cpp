@@ -18,7 +18,7 @@ TensorSpec state_of(const TensorSpec& x_gates, const TensorSpec& h_gates) {
 }
 
 void require_state(const TensorSpec& spec, const TensorSpec& expected, std::string_view what) {
-  if (spec != expected)
+  if (spec.dtype != expected.dtype || spec.shape != expected.shape || !spec.is_row_major())
     fail("{} must be {} in row-major order, got {}", what, to_string(expected), to_string(spec));
 }
 

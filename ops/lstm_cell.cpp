@@ -17,7 +17,7 @@ TensorSpec state_of(const TensorSpec& gates) {
 }
 
 void require_state(const TensorSpec& spec, const TensorSpec& expected, std::string_view what) {
-  if (spec != expected)
+  if (spec.dtype != expected.dtype || spec.shape != expected.shape || !spec.is_row_major())
     fail("{} must be {} in row-major order, got {}", what, to_string(expected), to_string(spec));
 }
 

@@ -5,6 +5,7 @@
 #include <swapadvisor/ops/cpu/cpu_kernels.h>
 
 #include "interpret.h"
+#include "op_table.h"
 
 namespace swapadvisor {
 
@@ -37,7 +38,7 @@ struct CellRun {
     return operand(name, columns, numbers(rows * columns, static_cast<std::uint32_t>(graph.buffers().size())));
   }
   Values read(const Tensor& tensor) const { return to_logical(tensor.spec(), buffers.at(tensor.name())); }
-  void run() { interpret(graph, cpu_kernels(), buffers, {.threads = 2}); }
+  void run() { interpret(graph, with_test_ops(cpu_kernels()), buffers, {.threads = 2}); }
 
   DType dtype;
   Graph graph;

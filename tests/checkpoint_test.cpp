@@ -172,7 +172,7 @@ TEST(Checkpoint, ADamagedOneIsSetAsideAndTheOneBeforeUsed) {
     const Outcome resumed = train(run);
     const std::string warning = testing::internal::GetCapturedStderr();
     EXPECT_THAT(warning,
-                AllOf(HasSubstr("warning"), HasSubstr(name), HasSubstr("the one before it is used")));
+                AllOf(HasSubstr("warning"), HasSubstr(name), HasSubstr("the checkpoint before it is used")));
     EXPECT_TRUE(std::filesystem::exists(newest + ".corrupt"));
     EXPECT_LT(resumed.steps.front(), read_checkpoint(checkpoints.list().at(0)).steps);
     expect_same(whole.report, resumed.report);

@@ -132,7 +132,7 @@ Evaluation evaluate(Session& session, const Dataset& dataset, std::int64_t batch
 /// The arrays of `batch` that are inputs of `graph`, by name. The batch must outlive it.
 Session::Inputs batch_inputs(const Graph& graph, const Batch& batch);
 
-/// Throws `Error` unless `dataset` has every input of the graph that is not `step.*`, in the type and shape
+/// Throws `Error` unless `dataset` has every input of the graph that is not a scalar of the step, in the type and shape
 /// that a batch of `batch_size` samples needs.
 void check_data(const Graph& graph, const Dataset& dataset, std::int64_t batch_size);
 
