@@ -18,14 +18,12 @@ ModelEntry image_entry(ModelInfo info,
                                             const ModelOptions& options)>
                            build);
 
-/// The families, each in the order to show it.
-///@{
-std::vector<ModelEntry> resnet_entries();
-std::vector<ModelEntry> mlp_entries();
-std::vector<ModelEntry> vision_entries();
-std::vector<ModelEntry> rnn_entries();
-std::vector<ModelEntry> bert_entries();
-std::vector<ModelEntry> gpt2_entries();
-///@}
+// The families, each in the order to show it.
+std::vector<ModelEntry> resnet_entries();  ///< for ImageNet and CIFAR, wide ones too
+std::vector<ModelEntry> mlp_entries();     ///< multilayer perceptron
+std::vector<ModelEntry> vision_entries();  ///< other networks for images
+std::vector<ModelEntry> rnn_entries();     ///< LSTM and GRU, in one direction and both
+std::vector<ModelEntry> bert_entries();    ///< encoders
+std::vector<ModelEntry> gpt2_entries();    ///< decoders
 
 }  // namespace swapadvisor

@@ -69,9 +69,13 @@ OpCase scaled_sgd_case(std::string name, std::int64_t n, const SgdOptions& optio
           }};
 }
 
+Operand::Layout layout_of(const Shape& shape) {
+  return shape.rank() == 4 ? Operand::Layout::of_case : Operand::Layout::row_major;
+}
+
 OpCase square_sum_case(std::string name, const Shape& shape) {
   return {.name = std::move(name),
-          .operands = {{.shape = shape, .layout = Operand::Layout::of_case, .differentiable = false}},
+          .operands = {{.shape = shape, .layout = layout_of(shape), .differentiable = false}},
           .build = [](const OperandTensors& in) {
             square_sum(in[0]);
             return Results{};
@@ -98,7 +102,7 @@ OpCase clip_case(std::string name, double max_norm) {
 
 OpCase scale_by_case(std::string name, const Shape& shape, double factor) {
   return {.name = std::move(name),
-          .operands = {{.shape = shape, .layout = Operand::Layout::of_case}, scalar(DType::f64, factor)},
+          .operands = {{.shape = shape, .layout = layout_of(shape)}, scalar(DType::f64, factor)},
           .build = [](const OperandTensors& in) { return Results{scale_by(in[0], in[1])}; },
           .gradient_tolerance = shape.numel() > 5000 ? 0 : 2e-7};
 }
