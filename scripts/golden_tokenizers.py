@@ -71,7 +71,7 @@ def main():
     for name, tokenizer in (("uncased", BertWordPieceTokenizer(str(OUT / "uncased/vocab.txt"), lowercase=True)),
                             ("cased", BertWordPieceTokenizer(str(OUT / "cased/vocab.txt"), lowercase=False, strip_accents=False)),
                             ("bpe", ByteLevelBPETokenizer(str(OUT / "bpe/vocab.json"), str(OUT / "bpe/merges.txt")))):
-        tokenizer.encode_special_tokens = True
+        tokenizer._tokenizer.encode_special_tokens = True
         golden[name] = [tokenizer.encode(text, add_special_tokens=False).ids for text in texts]
     body = ",\n".join(json.dumps([t, *(golden[n][i] for n in ("uncased", "cased", "bpe"))], separators=(",", ":"))
                       for i, t in enumerate(texts))
