@@ -51,7 +51,7 @@ std::vector<std::string> words(std::initializer_list<std::string> first, const s
 TEST(CommandLine, HelpEverywhere) {
   EXPECT_EQ(run({"--help"}).code, 0);
   EXPECT_THAT(run({"--version"}).out, testing::HasSubstr("swapadvisor 0."));
-  for (const char* command : {"train", "eval", "step", "profile", "plan", "simulate", "verify", "cache",
+  for (const char* command : {"train", "eval", "step", "profile", "plan", "simulate", "verify", "cache", "export",
                               "models", "planners", "devices"}) {
     const Result help = run({command, "--help"});
     EXPECT_EQ(help.code, 0) << command;
