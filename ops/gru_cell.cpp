@@ -46,8 +46,9 @@ std::vector<TensorSpec> GruCellBackwardOp::infer(std::span<const TensorSpec> inp
   const TensorSpec state = state_of(inputs[0], inputs[1]);
   if (has_h_) require_state(inputs[2], state, "h");
   require_state(inputs[has_h_ ? 3 : 2], state, "dh");
-  if (has_h_) return {inputs[0], inputs[0], state};
-  return {inputs[0], inputs[0]};
+  const TensorSpec dgates = TensorSpec::dense(inputs[0].dtype, inputs[0].shape);
+  if (has_h_) return {dgates, dgates, state};
+  return {dgates, dgates};
 }
 
 Cost GruCellBackwardOp::cost(std::span<const TensorSpec> inputs, std::span<const TensorSpec> outputs) const {

@@ -51,8 +51,9 @@ std::vector<TensorSpec> LstmCellBackwardOp::infer(std::span<const TensorSpec> in
   require_state(inputs[next++], state, "the new c");
   if (operands_.dh) require_state(inputs[next++], state, "dh");
   if (operands_.dc) require_state(inputs[next++], state, "the gradient of the new c");
-  if (operands_.c) return {inputs[0], state};
-  return {inputs[0]};
+  const TensorSpec dgates = TensorSpec::dense(inputs[0].dtype, inputs[0].shape);
+  if (operands_.c) return {dgates, state};
+  return {dgates};
 }
 
 Cost LstmCellBackwardOp::cost(std::span<const TensorSpec> inputs, std::span<const TensorSpec> outputs) const {
