@@ -60,6 +60,7 @@ void initialize(std::span<std::byte> data, const TensorSpec& spec, const Initial
     case DType::u8: return fill<std::uint8_t>(data, how, random);
     case DType::i32: return fill<std::int32_t>(data, how, random);
     case DType::i64: return fill<std::int64_t>(data, how, random);
+    case DType::bf16: return fill<BFloat16>(data, how, random);
   }
 }
 

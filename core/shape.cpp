@@ -30,9 +30,9 @@ bool same_strides(const Shape& shape, const Shape& a, const Shape& b) {
 }  // namespace
 
 DType parse_dtype(std::string_view name) {
-  for (DType dtype : {DType::f32, DType::f64, DType::u8, DType::i32, DType::i64})
+  for (DType dtype : {DType::f32, DType::f64, DType::u8, DType::i32, DType::i64, DType::bf16})
     if (name_of(dtype) == name) return dtype;
-  fail("unknown element type '{}': expected f32, f64, u8, i32 or i64", name);
+  fail("unknown element type '{}': expected f32, f64, bf16, u8, i32 or i64", name);
 }
 
 Shape::Shape(std::initializer_list<std::int64_t> dims) : Shape(std::span(dims.begin(), dims.size())) {}

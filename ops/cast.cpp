@@ -5,7 +5,7 @@ namespace swapadvisor {
 
 std::vector<TensorSpec> CastOp::infer(std::span<const TensorSpec> inputs) const {
   require_dense(inputs[0], "x");
-  if (!is_floating(target_)) fail("cannot cast to {}: the target must be f32 or f64", name_of(target_));
+  if (!is_floating(target_)) fail("cannot cast to {}: the target must be f32, f64 or bf16", name_of(target_));
   return {{target_, inputs[0].shape, inputs[0].strides}};
 }
 

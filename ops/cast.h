@@ -19,7 +19,7 @@ class CastOp final : public Op {
   DType target_;
 };
 
-/// x as `target` (f32 or f64), rounded to nearest; x itself when it already is of that type.
+/// x as `target` (f32, f64 or bf16), rounded to nearest; x itself when it already is of that type.
 Tensor cast(Tensor x, DType target, std::string_view name = {});
 
 }  // namespace swapadvisor

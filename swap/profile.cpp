@@ -45,7 +45,7 @@ PackedNode pack(const Graph& graph, const Node& node, const Kernel& kernel) {
 
 template <class T>
 void fill_ones(HostMemory& memory) {
-  const T one{1};
+  const T one(1);
   for (std::int64_t at = 0; at + static_cast<std::int64_t>(sizeof(T)) <= memory.bytes(); at += sizeof(T))
     std::memcpy(memory.data() + at, &one, sizeof(T));
 }
@@ -58,6 +58,7 @@ std::unique_ptr<HostMemory> host_ones(Device& device, DType dtype, std::int64_t 
     case DType::u8: fill_ones<std::uint8_t>(*memory); break;
     case DType::i32: fill_ones<std::int32_t>(*memory); break;
     case DType::i64: fill_ones<std::int64_t>(*memory); break;
+    case DType::bf16: fill_ones<BFloat16>(*memory); break;
   }
   return memory;
 }

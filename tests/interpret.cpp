@@ -206,6 +206,8 @@ std::vector<double> to_logical(const TensorSpec& spec, const std::vector<std::by
       return gather<std::int32_t>(spec, bytes);
     case DType::i64:
       return gather<std::int64_t>(spec, bytes);
+    case DType::bf16:
+      return gather<BFloat16>(spec, bytes);
   }
   return {};
 }
@@ -224,6 +226,8 @@ std::vector<std::byte> from_logical(const TensorSpec& spec, const std::vector<do
       return scatter<std::int32_t>(spec, values);
     case DType::i64:
       return scatter<std::int64_t>(spec, values);
+    case DType::bf16:
+      return scatter<BFloat16>(spec, values);
   }
   return {};
 }

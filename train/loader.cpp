@@ -37,6 +37,8 @@ void pad(BatchArray& array, std::int64_t first) {
       return fill_rows<std::int32_t>(array, first);
     case DType::i64:
       return fill_rows<std::int64_t>(array, first);
+    case DType::bf16:
+      return fill_rows<BFloat16>(array, first);
   }
 }
 

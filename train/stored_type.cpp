@@ -84,7 +84,7 @@ std::optional<std::int64_t> convert(StoredType type, std::span<const std::byte> 
   const auto step = static_cast<std::size_t>(size_of(type));
   for (std::size_t i = 0; i < from.size(); i += step, to += sizeof(T)) {
     T value{};
-    if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (std::is_floating_point_v<T> || std::is_same_v<T, BFloat16>) {
       value = static_cast<T>(load_floating(type, from.data() + i));
     } else {
       const std::int64_t wide = load_integer(type, from.data() + i);
@@ -124,6 +124,8 @@ StoredType stored_type(DType dtype) {
       return StoredType::i32;
     case DType::i64:
       return StoredType::i64;
+    case DType::bf16:
+      return StoredType::bf16;
   }
   SWAPADVISOR_ASSERT(false, "element type {}", static_cast<int>(dtype));
   return StoredType::f32;
@@ -151,6 +153,8 @@ std::optional<std::int64_t> convert_stored(StoredType type, std::span<const std:
       return convert<std::int32_t>(type, from, to);
     case DType::i64:
       return convert<std::int64_t>(type, from, to);
+    case DType::bf16:
+      return convert<BFloat16>(type, from, to);
   }
   return std::nullopt;
 }

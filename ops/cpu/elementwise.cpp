@@ -134,7 +134,7 @@ std::unique_ptr<Kernel> cast_kernel(std::int64_t n) {
 std::unique_ptr<Kernel> make_cast(const KernelRequest& request) {
   const std::int64_t n = request.outputs[0].numel();
   const DType from = request.inputs[0].dtype;
-  return visit_floating(request.outputs[0].dtype, [n, from]<class To>() -> std::unique_ptr<Kernel> {
+  const auto make = [n, from]<class To>() -> std::unique_ptr<Kernel> {
     switch (from) {
       case DType::f32:
         return cast_kernel<float, To>(n);
@@ -146,9 +146,13 @@ std::unique_ptr<Kernel> make_cast(const KernelRequest& request) {
         return cast_kernel<std::int32_t, To>(n);
       case DType::i64:
         return cast_kernel<std::int64_t, To>(n);
+      case DType::bf16:
+        return cast_kernel<BFloat16, To>(n);
     }
     return nullptr;
-  });
+  };
+  if (request.outputs[0].dtype == DType::bf16) return make.template operator()<BFloat16>();
+  return visit_floating(request.outputs[0].dtype, make);
 }
 
 std::unique_ptr<Kernel> make_fill(const KernelRequest& request) {
