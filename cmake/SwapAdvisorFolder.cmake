@@ -40,7 +40,9 @@ function(swapadvisor_options target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
                                            $<$<BOOL:${SWAPADVISOR_WERROR}>:-Werror>)
   if(SWAPADVISOR_SANITIZE)
-    target_compile_options(${target} PRIVATE -fsanitize=${SWAPADVISOR_SANITIZE} -fno-omit-frame-pointer)
+    # GCC's check for uninitialized variables misfires in instrumented code of the standard library.
+    target_compile_options(${target} PRIVATE -fsanitize=${SWAPADVISOR_SANITIZE} -fno-omit-frame-pointer
+                                             $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
     target_link_options(${target} PUBLIC -fsanitize=${SWAPADVISOR_SANITIZE})
   endif()
 endfunction()
