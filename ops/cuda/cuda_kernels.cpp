@@ -1,0 +1,13 @@
+#include <swapadvisor/ops/cuda/cuda_kernels.h>
+#include <swapadvisor/ops/cuda/register.h>
+
+namespace swapadvisor::cuda {
+
+KernelSet cuda_kernels(std::shared_ptr<const Libraries> libraries) {
+  KernelSet set;
+  add_fill_kernels(set);
+  (void)libraries;
+  return set;
+}
+
+}  // namespace swapadvisor::cuda
