@@ -6,7 +6,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # ocl-icd-opencl-dev: the CMake file of libdnnl-dev looks for OpenCL and does not depend on it.
 required=(cmake g++ ninja-build git libdnnl-dev ocl-icd-opencl-dev libeigen3-dev libcli11-dev nlohmann-json3-dev libfmt-dev
-          libgtest-dev libgmock-dev libbenchmark-dev zlib1g-dev libjpeg62-turbo-dev libpng-dev)
+          libgtest-dev libgmock-dev libbenchmark-dev zlib1g-dev libjpeg62-turbo-dev libpng-dev
+          libcairo2-dev fonts-dejavu-core pkg-config)
 optional=(ccache doxygen)  # ccache makes the next build faster; doxygen lets the tests check the API reference
 
 installed() { [[ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" == installed ]]; }

@@ -66,7 +66,7 @@ void check_command(const CLI::App& app, int argc, const char* const* argv) {
 
 }  // namespace
 
-int run_command_line(int argc, const char* const* argv) {
+int run_command_line(int argc, const char* const* argv, std::initializer_list<AddCommand> more) {
   CLI::App app{"Trains neural networks that do not fit in device memory: order, addresses, swaps and recompute of "
                "every step are planned before the first one.",
                "swapadvisor"};
@@ -76,6 +76,7 @@ int run_command_line(int argc, const char* const* argv) {
   ::signal(SIGXFSZ, SIG_IGN);  // a file size limit becomes an error of the write, with a sentence
   try {
     add_commands(app);
+    for (AddCommand add : more) add(app);
     check_command(app, argc, argv);
     app.parse(argc, argv);
     return finish(0);

@@ -23,8 +23,12 @@
 
 namespace swapadvisor {
 
-/// Runs the command line. Returns the exit code: 0 success, 1 failure, 2 bad usage.
-int run_command_line(int argc, const char* const* argv);
+/// Adds a command.
+using AddCommand = void (*)(CLI::App& app);
+
+/// Runs the command line, with `more` commands from folders above this one. Returns the exit code: 0 success, 1 failure,
+/// 2 bad usage.
+int run_command_line(int argc, const char* const* argv, std::initializer_list<AddCommand> more = {});
 
 /// What every command takes.
 struct OutputOptions {

@@ -1,0 +1,175 @@
+#include <swapadvisor/core/error.h>
+#include <swapadvisor/core/file.h>
+#include <swapadvisor/experiments/output.h>
+
+#include <filesystem>
+
+namespace swapadvisor {
+namespace {
+
+constexpr std::int64_t most_bytes = std::int64_t{1} << 28;
+constexpr const char* format_name = "swapadvisor.experiments";
+
+std::string csv_cell(const std::string& cell) {
+  if (cell.find_first_of(",\"\n\r") == std::string::npos) return cell;
+  std::string quoted = "\"";
+  for (char c : cell) quoted.append(c == '"' ? 2 : 1, c);
+  quoted += '"';
+  return quoted;
+}
+
+std::string html_escaped(const std::string& text) {
+  std::string result;
+  for (char c : text) {
+    if (c == '<')
+      result += "&lt;";
+    else if (c == '>')
+      result += "&gt;";
+    else if (c == '&')
+      result += "&amp;";
+    else
+      result += c;
+  }
+  return result;
+}
+
+std::string html_table(const nlohmann::ordered_json& table) {
+  std::string html = "<table><thead><tr>";
+  for (const auto& column : table.at("columns")) html += fmt::format("<th>{}</th>", html_escaped(column));
+  html += "</tr></thead><tbody>";
+  for (const auto& row : table.at("rows")) {
+    html += "<tr>";
+    for (const auto& cell : row) html += fmt::format("<td>{}</td>", html_escaped(cell));
+    html += "</tr>\n";
+  }
+  return html + "</tbody></table>\n";
+}
+
+constexpr const char* page_head = R"(<!doctype html><html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1"><title>SwapAdvisor: experiments</title>
+<style>
+body{font:15px/1.5 system-ui,sans-serif;max-width:1280px;margin:2em auto;padding:0 1em;color:#222}
+nav a{margin-right:1em} h2{border-top:1px solid #ccc;padding-top:1em} p.note{color:#555;max-width:80ch}
+table{border-collapse:collapse;font-size:13px} td,th{border:1px solid #ddd;padding:3px 8px;text-align:right}
+td:first-child,th:first-child{text-align:left} th{background:#f4f4f4} tr:hover td{background:#f8fbff}
+figure{margin:1em 0;overflow-x:auto} svg{max-width:100%;height:auto} details{margin:1em 0}
+</style></head><body><h1>SwapAdvisor: experiments</h1>
+)";
+
+}  // namespace
+
+std::string csv_text(const ResultTable& table) {
+  std::string text;
+  const auto add = [&](const std::vector<std::string>& row) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (i > 0) text += ',';
+      text += csv_cell(row[i]);
+    }
+    text += "\r\n";
+  };
+  add(table.columns);
+  for (const auto& row : table.rows) add(row);
+  return text;
+}
+
+std::string markdown_text(const ResultTable& table) {
+  const auto line = [](const std::vector<std::string>& cells) {
+    std::string text = "|";
+    for (const std::string& cell : cells) text += fmt::format(" {} |", cell);
+    return text + "\n";
+  };
+  std::string text = line(table.columns) + "|---|";
+  for (std::size_t i = 1; i < table.columns.size(); ++i) text += "---:|";
+  text += "\n";
+  for (const auto& row : table.rows) text += line(row);
+  return text;
+}
+
+ResultFolder::ResultFolder(std::string path) : path_(std::move(path)) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  fs::create_directories(path_, error);
+  if (!fs::is_directory(path_)) fail("{}: the folder cannot be made: {}", path_, error.message());
+  const std::string manifest = path_ + "/manifest.json";
+  if (!fs::exists(manifest)) {
+    if (!fs::is_empty(path_))
+      fail("{}: the folder has files that are not of `swapadvisor experiment`: give another one", path_);
+    manifest_ = {{"format", format_name}, {"version", 1}, {"experiments", nlohmann::ordered_json::object()}};
+    return;
+  }
+  manifest_ = nlohmann::ordered_json::parse(read_file(manifest, most_bytes), nullptr, false);
+  if (manifest_.is_discarded() || !manifest_.is_object() || manifest_.value("format", "") != format_name ||
+      !manifest_.contains("experiments") || !manifest_["experiments"].is_object())
+    fail("{}: not a manifest of `swapadvisor experiment`", manifest);
+}
+
+void ResultFolder::add(const Experiment& experiment, const ExperimentResult& result,
+                       const nlohmann::ordered_json& run) {
+  nlohmann::ordered_json entry = run;
+  entry["summary"] = experiment.summary;
+  entry["notes"] = result.notes;
+  entry["tables"] = nlohmann::ordered_json::array();
+  entry["figures"] = nlohmann::ordered_json::array();
+  for (const ResultTable& table : result.tables) {
+    write_file_atomic(fmt::format("{}/{}.csv", path_, table.name), csv_text(table));
+    entry["tables"].push_back({{"name", table.name}, {"columns", table.columns}, {"rows", table.rows}});
+  }
+  for (const Figure& figure : result.figures) {
+    write_file_atomic(fmt::format("{}/{}.svg", path_, figure.name), figure_svg(figure));
+    write_file_atomic(fmt::format("{}/{}.png", path_, figure.name), figure_png(figure));
+    entry["figures"].push_back(figure.name);
+  }
+  manifest_["experiments"][experiment.name] = std::move(entry);
+  write_file_atomic(path_ + "/manifest.json", manifest_.dump(1) + "\n");
+  write_page();
+}
+
+void ResultFolder::write_page() const {
+  std::string html = page_head;
+  html += "<nav>";
+  const auto& experiments = manifest_.at("experiments");
+  for (const Experiment& experiment : experiment_list())
+    if (experiments.contains(experiment.name))
+      html += fmt::format("<a href=\"#{0}\">{0}</a>", experiment.name);
+  html += "</nav>\n";
+  for (const Experiment& experiment : experiment_list()) {
+    if (!experiments.contains(experiment.name)) continue;
+    const auto& entry = experiments.at(experiment.name);
+    html += fmt::format("<h2 id=\"{0}\">{0}: {1}</h2>\n", experiment.name, html_escaped(experiment.summary));
+    for (const auto& note : entry.at("notes"))
+      html += fmt::format("<p class=\"note\">{}</p>\n", html_escaped(note));
+    for (const auto& figure : entry.at("figures")) {
+      std::string svg = read_file(fmt::format("{}/{}.svg", path_, figure.get<std::string>()), most_bytes);
+      if (const std::size_t begin = svg.find("<svg"); begin != std::string::npos) svg.erase(0, begin);
+      // Names inside a picture are its own; on one page they would meet those of the others.
+      const std::string own = figure.get<std::string>() + "-";
+      for (const char* reference : {"id=\"", "href=\"#", "url(#"})
+        for (std::size_t at = 0; (at = svg.find(reference, at)) != std::string::npos;) {
+          at += std::string_view(reference).size();
+          svg.insert(at, own);
+        }
+      html += fmt::format("<figure>{}</figure>\n", svg);
+    }
+    for (const auto& table : entry.at("tables"))
+      html += fmt::format("<details{}><summary>{}.csv</summary>{}</details>\n",
+                          table.at("rows").size() <= 20 ? " open" : "", table.at("name").get<std::string>(),
+                          html_table(table));
+  }
+  write_file_atomic(path_ + "/index.html", html + "</body></html>\n");
+}
+
+void update_document(const std::string& path, const ExperimentResult& result) {
+  std::string text = read_file(path, most_bytes);
+  for (const ResultTable& table : result.tables) {
+    const std::string begin = fmt::format("<!-- experiment:{} -->\n", table.name), end = "<!-- end -->";
+    const std::size_t at = text.find(begin);
+    if (at == std::string::npos) continue;
+    const std::size_t from = at + begin.size(), to = text.find(end, from);
+    if (to == std::string::npos)
+      fail("{}: there is no line '{}' after '<!-- experiment:{} -->'", path, end, table.name);
+    text.replace(from, to - from, markdown_text(table));
+  }
+  write_file_atomic(path, text);
+}
+
+}  // namespace swapadvisor

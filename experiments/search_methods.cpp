@@ -1,0 +1,166 @@
+#include <swapadvisor/core/error.h>
+#include <swapadvisor/experiments/parallel_jobs.h>
+#include <swapadvisor/experiments/search_methods.h>
+#include <swapadvisor/swap/genetic_search.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace swapadvisor {
+namespace {
+
+/// Candidates in the paper's encoding, and what they take.
+class Candidates {
+ public:
+  explicit Candidates(const PlanRequest& request)
+      : problem_(request), evaluator_(problem_), draws_({request.seed, 0x5ea7c4, 0}) {}
+
+  double seconds(const Genome& genome) { return evaluator_.evaluate(genome); }
+  double ideal() const { return problem_.ideal_seconds; }
+  Draws& draws() { return draws_; }
+
+  /// A natural order, every size its own class.
+  Genome start(std::size_t i) {
+    Genome genome;
+    genome.order = problem_.natural_orders[i % problem_.natural_orders.size()];
+    genome.pool = problem_.operators.make(all_classes(), 1, draws_);
+    return genome;
+  }
+  Genome random() {
+    Genome genome;
+    const auto natural =
+        static_cast<std::size_t>(draws_.below(static_cast<std::int32_t>(problem_.natural_orders.size())));
+    evaluator_.mutation().apply(problem_.natural_orders[natural], draws_.uniform(), draws_, genome.order);
+    std::vector<bool> is_class(problem_.demand.size_count());
+    const double share = draws_.uniform();
+    for (std::size_t s = 0; s < is_class.size(); ++s) is_class[s] = draws_.chance(share);
+    is_class.back() = true;
+    genome.pool = problem_.operators.make(std::move(is_class), 4, draws_);
+    return genome;
+  }
+  /// One change of the order or of the pool.
+  Genome neighbour(const Genome& genome) {
+    Genome next = genome;
+    if (draws_.chance(0.5))
+      evaluator_.mutation().apply(genome.order, std::exp2(-3 - draws_.below(8)), draws_, next.order);
+    else
+      problem_.operators.mutate(next.pool, draws_);
+    return next;
+  }
+  std::size_t starts() const { return problem_.natural_orders.size(); }
+
+ private:
+  std::vector<bool> all_classes() const { return std::vector<bool>(problem_.demand.size_count(), true); }
+
+  SearchProblem problem_;
+  PoolEvaluator evaluator_;
+  Draws draws_;
+};
+
+/// Best seconds at each budget; `next` gives a candidate's seconds.
+template <class F>
+std::vector<double> best_at(const std::vector<std::int64_t>& budgets, double ideal, F next) {
+  std::vector<double> percents;
+  double best = std::numeric_limits<double>::infinity();
+  std::int64_t evaluations = 0;
+  for (std::int64_t budget : budgets) {
+    for (; evaluations < budget; ++evaluations) best = std::min(best, next(evaluations));
+    percents.push_back(100 * ideal / best);
+  }
+  return percents;
+}
+
+std::vector<double> anneal(const PlanRequest& request, const std::vector<std::int64_t>& budgets) {
+  // Kirkpatrick et al., Science 1983: a geometric schedule, temperatures as shares of the ideal time.
+  constexpr double hot = 0.2, cold = 0.0005;
+  Candidates candidates(request);
+  Genome current = candidates.start(0);
+  double current_seconds = 0;
+  const auto last = static_cast<double>(budgets.back());
+  return best_at(budgets, candidates.ideal(), [&](std::int64_t evaluation) {
+    if (evaluation == 0) return current_seconds = candidates.seconds(current);
+    const double temperature =
+        candidates.ideal() * hot * std::pow(cold / hot, static_cast<double>(evaluation) / last);
+    Genome next = candidates.neighbour(current);
+    const double seconds = candidates.seconds(next);
+    if (seconds <= current_seconds ||
+        candidates.draws().chance(std::exp((current_seconds - seconds) / temperature))) {
+      current = std::move(next);
+      current_seconds = seconds;
+    }
+    return seconds;
+  });
+}
+
+std::vector<double> random_search(const PlanRequest& request, const std::vector<std::int64_t>& budgets) {
+  Candidates candidates(request);
+  return best_at(budgets, candidates.ideal(),
+                 [&](std::int64_t) { return candidates.seconds(candidates.random()); });
+}
+
+std::vector<double> greedy(const PlanRequest& request, const std::vector<std::int64_t>& budgets) {
+  Candidates candidates(request);
+  double best = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < candidates.starts(); ++i)
+    best = std::min(best, candidates.seconds(candidates.start(i)));
+  return std::vector<double>(budgets.size(), 100 * candidates.ideal() / best);
+}
+
+std::vector<double> planner_search(PlanRequest request, const std::string& planner,
+                                   const std::vector<std::int64_t>& budgets) {
+  std::vector<double> percents;
+  for (std::int64_t budget : budgets) {
+    request.search_evaluations = budget;
+    percents.push_back(100 * make_planner(planner)->plan(request).predicted.efficiency);
+  }
+  return percents;
+}
+
+std::vector<double> search(const SearchJob& job, const std::stop_token& stop) {
+  PlanRequest request;
+  request.graph = job.graph.get();
+  request.device = job.device;
+  request.seed = job.seed;
+  request.stop = stop;
+  switch (job.method) {
+    case SearchMethod::genetic:
+      return planner_search(request, "swapadvisor", job.budgets);
+    case SearchMethod::joint:
+      return planner_search(request, "joint", job.budgets);
+    case SearchMethod::annealing:
+      return anneal(request, job.budgets);
+    case SearchMethod::random:
+      return random_search(request, job.budgets);
+    case SearchMethod::greedy:
+      return greedy(request, job.budgets);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string_view name_of(SearchMethod method) {
+  switch (method) {
+    case SearchMethod::genetic:
+      return "genetic (paper)";
+    case SearchMethod::annealing:
+      return "annealing";
+    case SearchMethod::random:
+      return "random";
+    case SearchMethod::greedy:
+      return "greedy seeds";
+    case SearchMethod::joint:
+      return "joint";
+  }
+  return "?";
+}
+
+std::vector<std::vector<double>> run_searches(const std::vector<SearchJob>& jobs,
+                                              const ExperimentOptions& options) {
+  std::vector<std::vector<double>> outcomes(jobs.size());
+  run_in_parallel(jobs.size(), options, [&](std::size_t i) { outcomes[i] = search(jobs[i], options.stop); });
+  return outcomes;
+}
+
+}  // namespace swapadvisor
