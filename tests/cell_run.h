@@ -34,8 +34,9 @@ struct CellRun {
     buffers[name] = from_logical(tensor.spec(), values);
     return tensor;
   }
+  /// Drawn by the name, whatever else is in the graph.
   Tensor drawn(const std::string& name, std::int64_t columns) {
-    return operand(name, columns, numbers(rows * columns, static_cast<std::uint32_t>(graph.buffers().size())));
+    return operand(name, columns, numbers(rows * columns, static_cast<std::uint32_t>(hash_name(name))));
   }
   Values read(const Tensor& tensor) const { return to_logical(tensor.spec(), buffers.at(tensor.name())); }
   void run() { interpret(graph, with_test_ops(cpu_kernels()), buffers, {.threads = 2}); }
