@@ -197,7 +197,7 @@ bool Walker::copied_when_clean(std::int32_t buffer) const {
 }
 
 // The range is free after the last use; the swap-out, if it needs one, starts already after the last write.
-void Walker::evict(std::size_t segment, std::int32_t step) {
+ArenaMap::Position Walker::evict(ArenaMap::Position segment, std::int32_t step) {
   const std::int32_t buffer = arena_[segment].buffer;
   const State& s = state(buffer);
   std::int32_t since = std::max(s.last_access, arena_[segment].since);
@@ -208,17 +208,16 @@ void Walker::evict(std::size_t segment, std::int32_t step) {
     since = std::max(since, s.swapped_out);
   }
   if (policy_.on_demand) since = step - 1;
-  free_segment(segment, since, free_seconds);
+  return free_segment(segment, since, free_seconds);
 }
 
 Walker::Room Walker::clear_range(std::int64_t offset, std::int64_t bytes, std::int32_t step,
                                  std::size_t guess) {
-  std::size_t index = arena_.find(offset, guess);
+  ArenaMap::Position index = arena_.find(offset, guess);
   Room room{offset, -1, 0, index};
-  for (std::int64_t at = offset; at < offset + bytes; ++index) {
+  for (std::int64_t at = offset; at < offset + bytes; index = arena_.next(index)) {
     if (!arena_[index].is_free()) {
-      evict(index, step);
-      if (index == arena_.size() || arena_[index].offset > at) --index;  // joined with the one before
+      index = evict(index, step);  // may be joined with the one before
       if (at == offset) room.segment = index;
     }
     const ArenaSegment& segment = arena_[index];

@@ -33,7 +33,8 @@ struct WalkPolicy {
   /// Else swap-outs start as soon as the value is written, before those of later values, and swap-ins one
   /// after the other.
   bool fit_copies = false;
-  /// The part of the link's speed that copies are expected to get: less than 1 where both directions share it.
+  /// The part of the link's speed that copies are expected to get: less than 1 where both directions share
+  /// it.
   double link_share = 1;
   /// What the host store holds already needs no swap-out; else only inputs and outputs go without.
   bool clean_eviction = true;
@@ -135,7 +136,19 @@ class Walker {
     std::size_t segment = 0;  // where it begins, if nothing has changed since
   };
 
-  static constexpr std::size_t most_looked_at = 2048;  // segments, for one request
+  /// The search for a window, and what it has found so far.
+  struct WindowSearch {
+    std::int64_t bytes;
+    double now, iteration;  // ideal seconds: of the step, of an iteration
+    double no_wait;         // nobody waits for what is free by then
+    ArenaWindow best{};
+  };
+  struct ChunkCursor {
+    std::size_t rank, begin;  // `begin`: index of its first segment among those looked at
+  };
+
+  static constexpr std::size_t most_scanned = 512;    // segments of an arena that are all looked at
+  static constexpr std::size_t most_looked_at = 512;  // of a larger one, for one request
   static constexpr double pinned_cost = std::numeric_limits<double>::infinity();
 
   void prepare(const WalkRequest& request);
@@ -147,20 +160,23 @@ class Walker {
   void swap_in(std::int32_t buffer, const Room& room, std::int32_t step);
   void swap_out(std::int32_t buffer, std::int32_t step);
   double out_end(const ArenaSegment& segment) const;
-  void evict(std::size_t segment, std::int32_t step);
+  ArenaMap::Position evict(ArenaMap::Position segment, std::int32_t step);
   bool copied_when_clean(std::int32_t buffer) const;
-  void free_segment(std::size_t segment, std::int32_t since, double since_seconds);
+  ArenaMap::Position free_segment(ArenaMap::Position segment, std::int32_t since, double since_seconds);
   bool find_room(std::int64_t bytes, std::int32_t step, bool copy_in, Room& room);
   Room clear_range(std::int64_t offset, std::int64_t bytes, std::int32_t step, std::size_t guess = 0);
-  void price_segments(std::size_t first, std::size_t count, double now, double iteration);
+  std::size_t price_segments(const WindowSearch& search, std::size_t first_rank, std::size_t last_rank);
   ArenaWindow cheapest_window(std::int64_t bytes, std::int32_t step, bool copy_in);
-  ArenaWindow cheapest_window_in(std::size_t first, std::size_t count, std::int64_t bytes, std::int32_t step,
-                                 double no_wait);
+  ArenaWindow cheapest_of_many(WindowSearch& search);
+  void bound_chunks(const WindowSearch& search);
+  std::size_t cheapest_window_in(WindowSearch& search, std::size_t first_rank, std::size_t last_rank,
+                                 std::size_t starts);
+  ArenaMap::Position position(ChunkCursor& cursor, std::size_t index) const;
   ArenaWindow least_recent_window(std::int64_t bytes);
-  ArenaWindow least_recent_window_in(std::size_t first, std::size_t count, std::int64_t bytes);
-  template <class Find>
-  ArenaWindow look_around(Find find);
+  ArenaWindow least_recent_window_in(std::size_t first_rank, std::size_t last_rank, std::int64_t bytes);
   ArenaWindow free_window(std::int64_t bytes, double free_by);
+  ArenaWindow free_window_in(std::size_t first_rank, std::size_t last_rank, std::int64_t bytes,
+                             double free_by, ArenaWindow best, std::size_t& looked_at) const;
   double free_seconds(const ArenaWindow& window, double enough) const;
   std::int64_t align_in_window(const ArenaWindow& window, std::int64_t bytes) const;
   std::size_t place(std::int32_t buffer, const Room& room);  // returns the segment
@@ -204,9 +220,11 @@ class Walker {
   ArenaMap arena_;
   std::vector<State> states_;
   std::vector<double> run_end_;
-  std::vector<double> window_costs_;
-  std::vector<std::size_t> latest_;
-  std::size_t rover_ = 0;  // where to look next in an arena of very many pieces
+  std::vector<double> window_costs_, window_sizes_;  // of the segments looked at
+  std::vector<double> chunk_bounds_, chunk_prices_, bytes_before_, cost_before_;
+  std::vector<std::size_t> chunk_spans_;
+  std::vector<ArenaMap::Position> latest_;
+  std::size_t rover_ = 0;  // chunk: where to look next in an arena of very many pieces
   std::vector<Copy> copies_;
   std::vector<std::int64_t> run_offsets_;
   std::vector<std::int32_t> run_offsets_begin_;
@@ -227,11 +245,12 @@ class Walker {
   std::vector<Resident> residents_, at_last_op_, worth_keeping_;
 };
 
-inline void Walker::free_segment(std::size_t segment, std::int32_t since, double since_seconds) {
+inline ArenaMap::Position Walker::free_segment(ArenaMap::Position segment, std::int32_t since,
+                                               double since_seconds) {
   const std::int32_t buffer = arena_[segment].buffer;
   state(buffer).offset = -1;
   state(buffer).home = false;
-  arena_.release(segment, since, since_seconds, in_step_);
+  return arena_.release(segment, since, since_seconds, in_step_);
 }
 
 inline std::size_t Walker::segment_of(State& state) const {

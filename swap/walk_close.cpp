@@ -8,8 +8,8 @@ namespace swapadvisor {
 
 void Walker::collect_at_last_op() {
   at_last_op_.clear();
-  for (const ArenaSegment& segment : arena_.segments())
-    if (!segment.is_free())
+  for (ArenaMap::Position k = arena_.first(); k != ArenaMap::none; k = arena_.next(k))
+    if (const ArenaSegment& segment = arena_[k]; !segment.is_free())
       at_last_op_.push_back({segment.buffer, segment.offset, state(segment.buffer).dirty});
 }
 

@@ -74,9 +74,9 @@ void Walker::fetch(const ForcedSwap& swap, std::int32_t step) {
   const std::int64_t bytes = table_->bytes(swap.buffer);
   const double needed = ideal_start_[static_cast<std::size_t>(swap.use)];
   const ArenaWindow window = cheapest_window(bytes, step, true);
-  for (std::size_t k = window.first; k < window.last; ++k)
-    if (!arena_[k].is_free() && arena_.next_uses()[k] <= needed) return;
   if (!window.found()) return;
+  for (ArenaMap::Position k = window.first; k != window.last; k = arena_.next(k))
+    if (!arena_[k].is_free() && arena_.next_use(k) <= needed) return;
   swap_in(swap.buffer, clear_range(align_in_window(window, bytes), bytes, step, window.first), step);
   const std::size_t segment = segment_of(s);
   arena_[segment].since_seconds = s.ready_seconds;
