@@ -263,20 +263,25 @@ std::string run_and_compare(const Program& program, int iterations, bool drain) 
 }
 
 std::string run_and_compare(const Program& program, const ReferenceRun& reference, bool drain) {
+  const auto device = make_cpu_device({.threads = 1});
+  const auto kernels = mix_kernels(program.graph);
+  return run_and_compare(program, reference, drain, *device, bind_all(kernels), true);
+}
+
+std::string run_and_compare(const Program& program, const ReferenceRun& reference, bool drain, Device& device,
+                            std::vector<BoundKernel> kernels, bool poison) {
   const int iterations = static_cast<int>(reference.outputs.size());
   const PlanGraph& graph = program.graph;
-  const auto device = make_cpu_device({.threads = 1});
-  DeviceHostStore host(*device, program.device.host_bytes);
+  DeviceHostStore host(device, program.device.host_bytes);
   for (std::size_t b = 0; b < graph.buffers.size(); ++b) {
     if (!is_persistent(graph.buffers[b].kind)) continue;
     const Bytes first = initial_bytes(graph, static_cast<int>(b));
     std::copy(first.begin(), first.end(),
               host.reserve(graph.buffers[b].name, graph.buffers[b].bytes).begin());
   }
-  const auto kernels = mix_kernels(graph);
   ExecutorOptions options;
-  options.poison = dead_ranges(program);
-  Executor executor(program, bind_all(kernels), *device, host, options);
+  if (poison) options.poison = dead_ranges(program);
+  Executor executor(program, std::move(kernels), device, host, options);
   if (host.bytes() > program.host_bytes)
     return fmt::format("the executor reserved {} host bytes, the program promises {}", host.bytes(),
                        program.host_bytes);

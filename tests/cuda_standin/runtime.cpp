@@ -3,36 +3,38 @@
 #include <cstring>
 #include <string_view>
 
-#include "fibers.h"
+#include "launches.h"
 #include "memory.h"
-#include "streams.h"
 
 using namespace standin;
 
 namespace {
 
 thread_local cudaError_t last_error = cudaSuccess;
-ThreadOrder thread_order = ThreadOrder::forward;
-std::uint32_t thread_seed = 1;
-
-cudaError_t result(cudaError_t status) {
-  if (status != cudaSuccess) last_error = status;
-  return status;
-}
+bool driver = true;
 
 bool no_driver() {
   // Lets tests see what a machine without a driver shows.
   const char* text = std::getenv("SWAPADVISOR_STANDIN_NO_DRIVER");
-  return text != nullptr && std::string_view(text) == "1";
+  return !driver || (text != nullptr && std::string_view(text) == "1");
 }
 
-StreamState* state(cudaStream_t stream) {
-  auto* s = reinterpret_cast<StreamState*>(stream);
-  return scheduler().owns(s) ? s : nullptr;
+/// Work that refers to an event keeps it, so that it may be destroyed before it is reached.
+SharedEvent& state(cudaEvent_t event) {
+  return *reinterpret_cast<SharedEvent*>(event);
 }
 
-EventState* state(cudaEvent_t event) {
-  return reinterpret_cast<EventState*>(event);
+/// Of a host wait for a stream, an event or everything.
+cudaError_t waited(bool reached, const Clock& clock) {
+  if (!reached) return result(cudaErrorLaunchFailure);
+  hazards().host_waited(clock);
+  return cudaSuccess;
+}
+
+cudaError_t wait_for_all() {
+  if (!scheduler().drain_all()) return result(cudaErrorLaunchFailure);
+  hazards().host_waited_for_all();
+  return cudaSuccess;
 }
 
 bool valid_copy(const void* target, const void* source, std::size_t bytes, cudaMemcpyKind kind) {
@@ -56,42 +58,16 @@ bool valid_copy(const void* target, const void* source, std::size_t bytes, cudaM
 
 namespace standin {
 
-cudaError_t queue_launch(Launch launch) {
-  StreamState* stream = state(launch.stream);
-  const std::uint64_t threads = std::uint64_t{launch.block.x} * launch.block.y * launch.block.z;
-  if (!stream) return result(cudaErrorInvalidResourceHandle);
-  if (launch.grid.x == 0 || launch.grid.y == 0 || launch.grid.z == 0 || threads == 0 || threads > 1024 ||
-      launch.block.z > 64 || launch.grid.y > 65535 || launch.grid.z > 65535 ||
-      launch.shared_bytes > 48 * 1024)
-    return result(cudaErrorInvalidConfiguration);
-  for (const PointerArgument& pointer : launch.pointers)
-    if (!memory().on_device(pointer.address, 1)) return result(cudaErrorInvalidValue);
-  scheduler().push(
-      *stream, {[launch = std::move(launch)] { block_runner().run(launch, thread_order, ++thread_seed); }});
-  return cudaSuccess;
+cudaError_t result(cudaError_t status) {
+  if (status != cudaSuccess) last_error = status;
+  return status;
 }
 
-cudaError_t queue_library_call(cudaStream_t stream, const char*, std::vector<Touched> touched,
-                               std::function<void()> work) {
-  StreamState* s = state(stream);
-  if (!s) return result(cudaErrorInvalidResourceHandle);
-  for (const Touched& t : touched)
-    if (t.bytes > 0 && !memory().on_device(t.address, static_cast<std::size_t>(t.bytes)))
-      return result(cudaErrorInvalidValue);
-  scheduler().push(*s, {std::move(work)});
-  return cudaSuccess;
-}
+void set_driver(bool present) { driver = present; }
 
 }  // namespace standin
 
 extern "C" {
-
-void standin_configure(int schedule, int threads, std::uint32_t seed) {
-  (void)scheduler().drain_all();
-  scheduler().configure(static_cast<StandinSchedule>(schedule), seed);
-  thread_order = static_cast<ThreadOrder>(threads);
-  thread_seed = seed;
-}
 
 cudaError_t cudaGetLastError() {
   const cudaError_t error = last_error;
@@ -159,7 +135,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
 }
 
 cudaError_t cudaDeviceSynchronize() {
-  return result(scheduler().drain_all() ? cudaSuccess : cudaErrorLaunchFailure);
+  return wait_for_all();
 }
 
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
@@ -175,8 +151,11 @@ cudaError_t cudaMalloc(void** address, std::size_t bytes) {
 
 cudaError_t cudaFree(void* address) {
   if (!address) return cudaSuccess;
-  if (!scheduler().drain_all()) return result(cudaErrorLaunchFailure);
-  return result(memory().free(address) ? cudaSuccess : cudaErrorInvalidValue);
+  if (const cudaError_t status = wait_for_all(); status != cudaSuccess) return status;
+  std::size_t bytes = 0;
+  if (!memory().free(address, bytes)) return result(cudaErrorInvalidValue);
+  hazards().forget(address, bytes);
+  return cudaSuccess;
 }
 
 cudaError_t cudaHostAlloc(void** address, std::size_t bytes, unsigned) {
@@ -185,7 +164,11 @@ cudaError_t cudaHostAlloc(void** address, std::size_t bytes, unsigned) {
 }
 
 cudaError_t cudaFreeHost(void* address) {
-  return result(memory().free_pinned(address) ? cudaSuccess : cudaErrorInvalidValue);
+  if (const cudaError_t status = wait_for_all(); status != cudaSuccess) return status;
+  std::size_t bytes = 0;
+  if (!memory().free_pinned(address, bytes)) return result(cudaErrorInvalidValue);
+  hazards().forget(address, bytes);
+  return cudaSuccess;
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
@@ -194,7 +177,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-  StreamState* s = state(stream);
+  StreamState* s = stream_state(stream);
   if (!s) return result(cudaErrorInvalidResourceHandle);
   const bool drained = scheduler().drain(*s);
   scheduler().destroy_stream(s);
@@ -202,71 +185,78 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-  StreamState* s = state(stream);
+  StreamState* s = stream_state(stream);
   if (!s) return result(cudaErrorInvalidResourceHandle);
-  return result(scheduler().drain(*s) ? cudaSuccess : cudaErrorLaunchFailure);
+  return waited(scheduler().drain(*s), hazards().clock(s->number));
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
-  StreamState* s = state(stream);
+  StreamState* s = stream_state(stream);
   if (!s || !event) return result(cudaErrorInvalidResourceHandle);
-  scheduler().wait(*s, *state(event));
+  scheduler().wait(*s, state(event));
   return cudaSuccess;
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
-  *event = reinterpret_cast<cudaEvent_t>(new EventState);
+  *event = reinterpret_cast<cudaEvent_t>(new SharedEvent(std::make_shared<EventState>()));
   return cudaSuccess;
 }
 
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
   if (!event) return result(cudaErrorInvalidResourceHandle);
-  EventState* e = state(event);
-  if (!scheduler().reach(*e, e->queued)) return result(cudaErrorLaunchFailure);
-  delete e;
+  delete &state(event);
   return cudaSuccess;
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-  StreamState* s = state(stream);
+  StreamState* s = stream_state(stream);
   if (!s || !event) return result(cudaErrorInvalidResourceHandle);
-  scheduler().record(*s, *state(event));
+  scheduler().record(*s, state(event));
   return cudaSuccess;
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event) {
-  const EventState& e = *state(event);
-  return e.reached >= e.queued ? cudaSuccess : cudaErrorNotReady;
+  if (!event) return result(cudaErrorInvalidResourceHandle);
+  const SharedEvent& e = state(event);
+  if (!scheduler().reached(*e)) return cudaErrorNotReady;
+  hazards().host_waited(e->clock);
+  return cudaSuccess;
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   if (!event) return result(cudaErrorInvalidResourceHandle);
-  EventState& e = *state(event);
-  return result(scheduler().reach(e, e.queued) ? cudaSuccess : cudaErrorLaunchFailure);
+  const SharedEvent& e = state(event);
+  return waited(scheduler().reach(e, e->queued), e->clock);
 }
 
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
+  if (!start || !end) return result(cudaErrorInvalidResourceHandle);
   const EventState &a = *state(start), &b = *state(end);
   if (a.queued == 0 || b.queued == 0) return result(cudaErrorInvalidResourceHandle);
-  if (a.reached < a.queued || b.reached < b.queued) return result(cudaErrorNotReady);
+  if (!scheduler().reached(a) || !scheduler().reached(b)) return result(cudaErrorNotReady);
   *milliseconds = std::chrono::duration<float, std::milli>(b.time - a.time).count();
   return cudaSuccess;
 }
 
 cudaError_t cudaMemcpyAsync(void* target, const void* source, std::size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream) {
-  StreamState* s = state(stream);
+  StreamState* s = stream_state(stream);
   if (!s) return result(cudaErrorInvalidResourceHandle);
   if (!valid_copy(target, source, bytes, kind)) return result(cudaErrorInvalidValue);
-  scheduler().push(*s, {[=] { std::memcpy(target, source, bytes); }});
+  const auto size = static_cast<std::int64_t>(bytes);
+  const Touched touched[] = {{source, size, false}, {target, size, true}};
+  hazards().work(s->number, touched, kind == cudaMemcpyHostToDevice ? "copy to the device" : "copy to the host");
+  scheduler().push(*s, [=] { std::memcpy(target, source, bytes); });
   return cudaSuccess;
 }
 
 cudaError_t cudaMemsetAsync(void* target, int byte, std::size_t bytes, cudaStream_t stream) {
-  StreamState* s = state(stream);
+  StreamState* s = stream_state(stream);
   if (!s) return result(cudaErrorInvalidResourceHandle);
   if (!memory().on_device(target, bytes)) return result(cudaErrorInvalidValue);
-  scheduler().push(*s, {[=] { std::memset(target, byte, bytes); }});
+  const Touched touched{target, static_cast<std::int64_t>(bytes), true};
+  hazards().work(s->number, {&touched, 1}, "fill");
+  scheduler().push(*s, [=] { std::memset(target, byte, bytes); });
   return cudaSuccess;
 }
 }
