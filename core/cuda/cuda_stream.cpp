@@ -6,6 +6,7 @@ namespace swapadvisor::cuda {
 
 EventClock::EventClock(cudaStream_t stream) : stream_(stream) {
   check(cudaEventRecord(base_.get(), stream_), "record of an event");
+  check(cudaEventSynchronize(base_.get()), "record of an event");  // events of other streams may come before
 }
 
 double EventClock::seconds(cudaEvent_t event) {

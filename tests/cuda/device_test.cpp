@@ -4,9 +4,10 @@
 #include <swapadvisor/memory/device_host_store.h>
 
 #include <cstring>
-#include <limits>
+#include <functional>
+#include <string>
+#include <vector>
 
-#include "expect_error.h"
 #include "standin_backend.h"
 
 namespace swapadvisor::test {
