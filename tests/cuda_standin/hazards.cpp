@@ -31,6 +31,7 @@ void HazardChecker::work(int stream, std::span<const Touched> ranges, const std:
   if (s != 0) join(clocks_[s], clocks_[0]);
   if (clocks_[s].size() <= s) clocks_[s].resize(s + 1);
   const Access access{stream, ++clocks_[s][s], intern(what)};
+  reported_.clear();
   for (const Touched& range : ranges)
     if (range.bytes > 0) touch(range, access);
 }
@@ -81,6 +82,7 @@ void HazardChecker::compare(const Access& earlier, bool earlier_wrote, const Acc
   const Clock& known = clocks_[static_cast<std::size_t>(now.stream)];
   const auto s = static_cast<std::size_t>(earlier.stream);
   if (s < known.size() && known[s] >= earlier.number) return;
+  if (!reported_.emplace(earlier.stream, earlier.number).second) return;
   char where[96];
   std::snprintf(where, sizeof where, "%zu bytes at %#zx", static_cast<std::size_t>(end - begin),
                 static_cast<std::size_t>(begin));

@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace standin {
@@ -73,6 +75,7 @@ class HazardChecker {
   Ranges ranges_;              // by first address
   std::vector<std::string> names_;
   std::unordered_map<std::string, std::uint32_t> name_numbers_;
+  std::set<std::pair<int, std::uint64_t>> reported_;  // work that the work being queued conflicts with
   std::vector<std::string> sentences_;
   std::int64_t count_ = 0;
 };

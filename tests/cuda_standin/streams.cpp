@@ -181,7 +181,7 @@ void Scheduler::serve(const std::stop_token& stop, StreamState& stream, std::uin
   while (changed_.wait(lock, stop, [&] { return ready(stream); })) {
     Work& head = stream.queue.front();  // nobody else takes it, and a deque's elements stay where they are
     lock.unlock();
-    if (random() % 4 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 200));
+    if (random() % 8 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 200));
     if (head.run) {
       const OpenMemory open;
       head.run();
