@@ -4,6 +4,13 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-scripts/setup.sh -DSWAPADVISOR_TESTS=ON -DSWAPADVISOR_WERROR=ON
+options=(-DSWAPADVISOR_TESTS=ON -DSWAPADVISOR_WERROR=ON)
+# With CUDA's compiler and libraries here, the CUDA device is compiled and linked too, for one architecture. Its tests run
+# on the CPU; those that need a GPU skip where there is none.
+nvcc="$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null || true)"
+if [[ -n "$nvcc" && -n "$(find "$(dirname "$nvcc")/.."/ /usr/include -maxdepth 5 -follow -name cudnn.h -print -quit 2>/dev/null)" ]]; then
+  options+=(-DSWAPADVISOR_CUDA=ON -DCMAKE_CUDA_COMPILER="$nvcc" -DCMAKE_CUDA_ARCHITECTURES=80-real)
+fi
+scripts/setup.sh "${options[@]}"
 export SWAPADVISOR_RANDOM_GRAPHS="${SWAPADVISOR_RANDOM_GRAPHS:-200}"
 ctest --test-dir build --output-on-failure -j "$(nproc)"

@@ -254,32 +254,6 @@ void OptimizerCommandOptions::check_usage() const {
   as_usage([&] { check(optimizer); });
 }
 
-void DeviceCommandOptions::add_to(CLI::App& command) {
-  const std::string group = "Device";
-  command.add_option("--device", device, "Device to run on: cpu")
-      ->check(CLI::IsMember({"cpu"}))
-      ->capture_default_str()
-      ->group(group);
-  command.add_option("--threads", threads, "Compute threads; 0: all cores")
-      ->check(CLI::Range(0, 1024))
-      ->capture_default_str()
-      ->group(group);
-  add_checked(command, "--link-bandwidth", link_bandwidth,
-              "Speed of the link to host memory, each way, such as 2GB/s; default: as memory copies",
-              [](const std::string& text) {
-                // Measuring a slower link would take minutes.
-                if (parse_bandwidth(text) < 1e6) fail("a link of {} is too slow: expected at least 1MB/s", text);
-              })
-      ->group(group);
-}
-
-std::unique_ptr<Device> DeviceCommandOptions::open() const {
-  CpuDeviceOptions options;
-  options.threads = threads;
-  if (!link_bandwidth.empty()) options.link_bytes_per_second = parse_bandwidth(link_bandwidth);
-  return make_cpu_device(options);
-}
-
 void PlanCommandOptions::add_to(CLI::App& command) {
   const std::string group = "Memory and planning";
   add_checked(command, "--memory-limit", memory_limit,

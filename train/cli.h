@@ -1,6 +1,7 @@
 // The command line: shared options and the commands. Each command is one file, command_NAME.cpp.
 #pragma once
 
+#include <swapadvisor/core/backend.h>
 #include <swapadvisor/core/cpu_device.h>
 #include <swapadvisor/core/units.h>
 #include <swapadvisor/models/registry.h>
@@ -79,12 +80,16 @@ struct OptimizerCommandOptions {
 
 /// Device to run on.
 struct DeviceCommandOptions {
-  std::string device = "cpu";
+  std::string device = "cpu";  ///< cpu, cuda or cuda:N
   int threads = 0;
   std::string link_bandwidth;
+  bool allow_tf32 = false, fast = false;  ///< of CUDA
 
   void add_to(CLI::App& command);
-  std::unique_ptr<Device> open() const;
+  /// The device and its kernels. Options of another device are bad usage. Throws `Error` where there is no such device.
+  Backend open() const;
+  /// All that op seconds depend on besides the graph: part of what a cached plan is found by.
+  std::string context(const Device& opened) const;
 };
 
 /// Limits, planner and search.

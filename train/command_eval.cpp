@@ -1,5 +1,4 @@
 #include <swapadvisor/memory/device_host_store.h>
-#include <swapadvisor/ops/cpu/cpu_kernels.h>
 #include <swapadvisor/train/cli.h>
 #include <swapadvisor/train/planning.h>
 #include <swapadvisor/train/trainer.h>
@@ -22,13 +21,14 @@ void run_eval(const EvalCommand& c) {
   const Model model = c.task.settle(*data);
   Graph graph(model.info.name + "-eval");
   const std::vector<LossPart> parts = build_evaluation_graph(graph, model, c.task.step_options(*data));
-  const auto device = c.device.open();
+  const Backend backend = c.device.open();
+  const auto& device = backend.device;
   DeviceHostStore host(*device, c.plan.host_bytes());
   load_weights(c.weights, graph, host);
   if (!data->doubt().empty()) warn(data->doubt());
   SessionPlanning planning(c.plan, c.device, *device);
   const SessionOptions options = planning.options();
-  Session session(graph, *device, host, cpu_kernels(), options);
+  Session session(graph, *device, host, backend.kernels, options);
   const Evaluation e = evaluate(session, *data, c.task.batch_size, parts);
   if (c.output.json) {
     nlohmann::ordered_json object{{"test_accuracy", e.accuracy}, {"test_loss", e.loss}};

@@ -43,12 +43,26 @@ void list_planners(bool json) {
   if (json) print_json({{"planners", planners}});
 }
 
+/// The GPU that `--device cuda` opens, or why it does not.
+void list_gpu(bool json, nlohmann::ordered_json& devices) {
+  try {
+    const Backend gpu = open_cuda({});
+    const std::int64_t bytes = gpu.device->free_bytes();
+    devices.push_back({{"name", gpu.device->name()}, {"runs_here", true}, {"memory_bytes", bytes}});
+    if (!json) fmt::print("{:<12}{:>9}  this machine's GPU\n", gpu.device->name(), format_bytes(bytes));
+  } catch (const Error& error) {
+    devices.push_back({{"name", "cuda"}, {"runs_here", false}, {"reason", error.what()}});
+    if (!json) fmt::print("{:<12}{:>9}  not here: {}\n", "cuda", "-", error.what());
+  }
+}
+
 void list_devices(bool json) {
   auto devices = nlohmann::ordered_json::array();
   devices.push_back({{"name", "cpu"}, {"runs_here", true}, {"memory_bytes", available_memory_bytes()}});
   if (!json)
     fmt::print("{:<12}{:>9}  this machine's processor; `swapadvisor profile` measures it\n", "cpu",
                format_bytes(available_memory_bytes()));
+  list_gpu(json, devices);
   for (const DeviceSpec& device : named_devices()) {
     nlohmann::ordered_json entry = nlohmann::ordered_json::parse(device_to_json(device));
     entry["runs_here"] = false;

@@ -1,5 +1,4 @@
 #include <swapadvisor/core/parallel.h>
-#include <swapadvisor/ops/cpu/cpu_kernels.h>
 #include <swapadvisor/swap/plan_file.h>
 #include <swapadvisor/train/cli.h>
 
@@ -51,9 +50,10 @@ void run_profile(const ProfileCommand& c) {
   build_training_graph(graph, model, step);
   check_writable({c.out, c.device_out});
   InterruptStop interrupt;
-  const auto device = c.device.open();
+  const Backend backend = c.device.open();
+  const auto& device = backend.device;
   set_thread_count(device->threads());
-  const auto kernels = prepare_kernels(graph, cpu_kernels(), {device->threads(), 1});
+  const auto kernels = prepare_kernels(graph, backend.kernels, {device->threads(), 1});
   const PlanGraph plain = lower(graph, workspace_profiles(kernels));
   const std::int64_t needed = device_bytes_needed(plain);
   ProfileOptions options;

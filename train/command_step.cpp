@@ -1,6 +1,5 @@
 // step: one training step from given weights and inputs, to compare with another framework.
 #include <swapadvisor/memory/device_host_store.h>
-#include <swapadvisor/ops/cpu/cpu_kernels.h>
 #include <swapadvisor/ops/softmax_cross_entropy.h>
 #include <swapadvisor/train/cli.h>
 #include <swapadvisor/train/planning.h>
@@ -145,7 +144,8 @@ void run_step(const StepCommand& c) {
   step.output_gradients = true;
   Graph graph(model.info.name);
   build_training_graph(graph, model, step);
-  const auto device = c.device.open();
+  const Backend backend = c.device.open();
+  const auto& device = backend.device;
   DeviceHostStore host(*device, c.plan.host_bytes());
   load_weights(c.weights, graph, host);
   initialize_persistent(graph, host, c.seed);
@@ -153,7 +153,7 @@ void run_step(const StepCommand& c) {
   SessionOptions options = planning.options();
   options.seed = c.seed;
   options.profile_repeats = 1;
-  Session session(graph, *device, host, cpu_kernels(), options);
+  Session session(graph, *device, host, backend.kernels, options);
   Session::Inputs inputs;
   for (const auto& [name, bytes] : data.arrays) inputs.emplace(name, bytes);
   const StepScalars scalars(step.optimizer, 0, c.optimizer.rate());

@@ -1,5 +1,4 @@
 #include <swapadvisor/memory/device_host_store.h>
-#include <swapadvisor/ops/cpu/cpu_kernels.h>
 #include <swapadvisor/swap/trace.h>
 #include <swapadvisor/train/averaged_parameters.h>
 #include <swapadvisor/train/checkpoint_options.h>
@@ -191,7 +190,8 @@ void run_train(const TrainCommand& c) {
     return learning_rate(schedule, span, step);
   };
   options.stop = interrupt.token();
-  const auto device = c.device.open();
+  const Backend backend = c.device.open();
+  const auto& device = backend.device;
   RunCheckpoints checkpoints(
       c.checkpoints,
       {.model = model.info.name,
@@ -217,7 +217,7 @@ void run_train(const TrainCommand& c) {
   for (const Dataset* data : {train.get(), test.get()})
     if (data != nullptr && !data->doubt().empty()) warn(data->doubt());
   watcher.message(fmt::format("measuring and planning {} …", model.info.name));
-  Trainer trainer(model, *train, test.get(), *device, host, cpu_kernels(), std::move(options));
+  Trainer trainer(model, *train, test.get(), *device, host, backend.kernels, std::move(options));
   if (!c.weights.empty()) load_weights(c.weights, trainer.graph(), host);
   checkpoints.load(trainer, host);
   if (const auto& from = checkpoints.resumed())

@@ -24,7 +24,7 @@ std::string describe(const CachedPlan& cached) {
 SessionPlanning::SessionPlanning(const PlanCommandOptions& plan, const DeviceCommandOptions& device,
                                  const Device& opened, ProgressReporter* reporter, InterruptStop* interrupt)
     : plan_(plan),
-      context_(fmt::format("{} threads, link {}", opened.threads(), device.link_bandwidth)),
+      context_(device.context(opened)),
       reporter_(reporter),
       interrupt_(interrupt) {
   if (!plan.no_cache) user_plan_cache();  // a size that is none is found before the work

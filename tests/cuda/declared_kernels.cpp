@@ -29,8 +29,9 @@ struct HostRun {
 
 }  // namespace
 
-DeclaredKernel::DeclaredKernel(std::string name, How how, const Kernel* kernel, std::vector<DeclaredRange> inputs,
-                               std::vector<std::int64_t> output_bytes, std::int64_t workspace_bytes)
+DeclaredKernel::DeclaredKernel(std::string name, How how, const Kernel* kernel,
+                               std::vector<DeclaredRange> inputs, std::vector<std::int64_t> output_bytes,
+                               std::int64_t workspace_bytes)
     : name_(std::move(name)),
       how_(how),
       kernel_(kernel),

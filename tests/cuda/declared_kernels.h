@@ -39,10 +39,12 @@ class DeclaredKernel final : public Kernel {
   std::int64_t workspace_bytes_;
 };
 
-/// Every kernel of `set` declared; ops that it lacks are computed by the portable CPU kernels in the stream's order.
+/// Every kernel of `set` declared; ops that it lacks are computed by the portable CPU kernels in the stream's
+/// order.
 KernelSet declared_kernels(const KernelSet& set);
 
-/// One per op of `graph`, which touches whole buffers as the plan says. `kernels`: CPU kernels, or none to run nothing.
+/// One per op of `graph`, which touches whole buffers as the plan says. `kernels`: CPU kernels, or none to
+/// run nothing.
 std::vector<std::unique_ptr<Kernel>> declared_ops(const PlanGraph& graph,
                                                   const std::vector<std::unique_ptr<Kernel>>* kernels);
 

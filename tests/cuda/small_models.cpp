@@ -17,7 +17,8 @@ ModelOptions text(std::int64_t layers, std::int64_t hidden) {
 }
 
 /// What a cost model would say, roughly: every op takes what its operands take to pass through memory.
-std::vector<OpProfile> made_up_profiles(const Graph& graph, const std::vector<std::unique_ptr<Kernel>>& kernels) {
+std::vector<OpProfile> made_up_profiles(const Graph& graph,
+                                        const std::vector<std::unique_ptr<Kernel>>& kernels) {
   std::vector<OpProfile> profiles;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     std::int64_t bytes = 0;
@@ -71,21 +72,31 @@ SmallTraining::SmallTraining(const SmallModel& small, DType dtype, const KernelS
 Program SmallTraining::plan(const std::string& planner, int limit_percent) const {
   PlanRequest request;
   request.graph = &plan_graph_;
-  request.device = {"small", device_bytes_needed(plan_graph_) * limit_percent / 100, DeviceSpec::unbounded, 2e9, 2e9, 3e9,
-                    1e-6, 1};
+  request.device = {"small",
+                    device_bytes_needed(plan_graph_) * limit_percent / 100,
+                    DeviceSpec::unbounded,
+                    2e9,
+                    2e9,
+                    3e9,
+                    1e-6,
+                    1};
   request.search_evaluations = 200;
   return make_planner(planner)->plan(request);
 }
 
-std::vector<std::byte> SmallTraining::values(const ModelInput& input, bool target, std::int64_t iteration) const {
+std::vector<std::byte> SmallTraining::values(const ModelInput& input, bool target,
+                                             std::int64_t iteration) const {
   const TensorSpec spec = input.spec(step_.batch_size, step_.dtype);
   const RandomStream random{hash_name(input.name, static_cast<std::uint64_t>(iteration))};
   std::vector<double> values(static_cast<std::size_t>(spec.numel()));
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (spec.dtype != DType::i32)
-      values[i] = static_cast<double>(random.below(i, 1u << 20)) / (1 << 19) - 1;  // exact in every floating type used
-    else if (input.otherwise) values[i] = i % 4 == 3 ? 0.0 : 1.0;  // a mask
-    else values[i] = random.below(i, static_cast<std::uint32_t>(std::max<std::int64_t>(input.below, 2)));
+      values[i] = static_cast<double>(random.below(i, 1u << 20)) / (1 << 19) -
+                  1;  // exact in every floating type used
+    else if (input.otherwise)
+      values[i] = i % 4 == 3 ? 0.0 : 1.0;  // a mask
+    else
+      values[i] = random.below(i, static_cast<std::uint32_t>(std::max<std::int64_t>(input.below, 2)));
     if (target && spec.dtype == DType::i32 && i % 5 == 4 && spec.rank() > 1) values[i] = -100;
   }
   return from_logical(spec, values);
@@ -94,7 +105,8 @@ std::vector<std::byte> SmallTraining::values(const ModelInput& input, bool targe
 std::vector<std::vector<std::byte>> SmallTraining::inputs(std::int64_t iteration) const {
   std::vector<std::vector<std::byte>> data(graph_->buffers().size());
   const auto set = [&](const std::string& name, std::vector<std::byte> bytes) {
-    if (const int id = graph_->find_buffer(name); id >= 0) data[static_cast<std::size_t>(id)] = std::move(bytes);
+    if (const int id = graph_->find_buffer(name); id >= 0)
+      data[static_cast<std::size_t>(id)] = std::move(bytes);
   };
   for (const ModelInput& input : model_.inputs) set(input.name, values(input, false, iteration));
   for (const ModelInput& target : model_.targets) set(target.name, values(target, true, iteration));

@@ -12,7 +12,8 @@ constexpr std::int64_t steps = 3;
 
 }  // namespace
 
-Trained train(const SmallTraining& training, const Program& program, const HostBuffers& start, Device& device) {
+Trained train(const SmallTraining& training, const Program& program, const HostBuffers& start,
+              Device& device) {
   const Graph& graph = training.graph();
   DeviceHostStore host(device);
   for (const auto& [name, bytes] : start) {

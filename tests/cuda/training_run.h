@@ -22,7 +22,8 @@ struct Trained {
 };
 
 /// Two iterations are in flight.
-Trained train(const SmallTraining& training, const Program& program, const HostBuffers& start, Device& device);
+Trained train(const SmallTraining& training, const Program& program, const HostBuffers& start,
+              Device& device);
 
 /// By name, in logical order.
 using Values = std::map<std::string, std::vector<double>>;

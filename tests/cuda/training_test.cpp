@@ -1,5 +1,5 @@
-// Three training steps on the stand-in: the same bits with and without a limit, under every schedule, without a hazard,
-// and the numbers of the CPU device up to float32 rounding.
+// Three training steps on the stand-in: the same bits with and without a limit, under every schedule, without
+// a hazard, and the numbers of the CPU device up to float32 rounding.
 #include <gtest/gtest.h>
 #include <swapadvisor/core/cpu_device.h>
 #include <swapadvisor/ops/cpu/cpu_kernels.h>
@@ -37,10 +37,10 @@ TEST_P(CudaTraining, SameBitsWithAndWithoutALimitUnderEverySchedule) {
     EXPECT_EQ(backend.device->arena_bytes(), tight.arena_bytes);
     standin().configure(standin_at_once, standin_forward, 1);
   }
-  std::cout << "[ training ] " << GetParam().name << ": " << training.graph().nodes().size() << " ops (" << on_host
-            << " by CPU kernels), " << tight.arena_bytes << " of " << all.arena_bytes << " bytes, "
-            << tight.instructions.size() - all.instructions.size() << " more instructions than without a limit, " << seeds
-            << " seeds\n";
+  std::cout << "[ training ] " << GetParam().name << ": " << training.graph().nodes().size() << " ops ("
+            << on_host << " by CPU kernels), " << tight.arena_bytes << " of " << all.arena_bytes << " bytes, "
+            << tight.instructions.size() - all.instructions.size()
+            << " more instructions than without a limit, " << seeds << " seeds\n";
 }
 
 TEST_P(CudaTraining, NumbersOfTheCpuUpToFloat32Rounding) {
@@ -56,8 +56,8 @@ TEST_P(CudaTraining, NumbersOfTheCpuUpToFloat32Rounding) {
   const Values truth = run(exact, *device, widened(start, cuda.graph(), exact.graph()));
   const double cpu_error = error_of(run(cpu, *device, start), truth);
   const double cuda_error = error_of(run(cuda, *backend.device, start), truth);
-  std::cout << "[ training ] " << GetParam().name << ": error of float32 on the CPU " << cpu_error << ", on CUDA "
-            << cuda_error << "\n";
+  std::cout << "[ training ] " << GetParam().name << ": error of float32 on the CPU " << cpu_error
+            << ", on CUDA " << cuda_error << "\n";
   EXPECT_LE(cuda_error, 3 * std::max(cpu_error, float32_precision));
 }
 

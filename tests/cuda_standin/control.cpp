@@ -28,7 +28,9 @@ void standin_end_operands(void* stream) {
   if (StreamState* s = stream_state(static_cast<cudaStream_t>(stream))) s->operands.reset();
 }
 
-void standin_name(const char* name) { name_next_operands(name); }
+void standin_name(const char* name) {
+  name_next_operands(name);
+}
 
 void standin_call(void* stream, void (*function)(void*), void* argument) {
   (void)queue_library_call(static_cast<cudaStream_t>(stream), "call", {}, [=] { function(argument); });
@@ -39,23 +41,38 @@ void standin_host_access(const void* address, std::int64_t bytes, int written) {
   hazards().work(0, {&touched, 1}, "host");
 }
 
-int standin_faults() { return static_cast<int>(hazards().count()); }
+int standin_faults() {
+  return static_cast<int>(hazards().count());
+}
 
 const char* standin_fault(int i) {
   const auto& sentences = hazards().sentences();
-  return i >= 0 && static_cast<std::size_t>(i) < sentences.size() ? sentences[static_cast<std::size_t>(i)].c_str()
-                                                                  : nullptr;
+  return i >= 0 && static_cast<std::size_t>(i) < sentences.size()
+             ? sentences[static_cast<std::size_t>(i)].c_str()
+             : nullptr;
 }
 
-void standin_clear_faults() { hazards().clear(); }
+void standin_clear_faults() {
+  hazards().clear();
+}
 
 void standin_set_memory(std::int64_t device_bytes, std::int64_t pinned_bytes) {
   memory().set_limits(device_bytes, pinned_bytes);
 }
 
-std::int64_t standin_device_bytes() { return static_cast<std::int64_t>(memory().used()); }
-std::int64_t standin_pinned_bytes() { return static_cast<std::int64_t>(memory().pinned()); }
-void standin_set_driver(int present) { set_driver(present != 0); }
-std::int64_t standin_queued() { return scheduler().queued(); }
-std::int64_t standin_run() { return scheduler().run(); }
+std::int64_t standin_device_bytes() {
+  return static_cast<std::int64_t>(memory().used());
+}
+std::int64_t standin_pinned_bytes() {
+  return static_cast<std::int64_t>(memory().pinned());
+}
+void standin_set_driver(int present) {
+  set_driver(present != 0);
+}
+std::int64_t standin_queued() {
+  return scheduler().queued();
+}
+std::int64_t standin_run() {
+  return scheduler().run();
+}
 }

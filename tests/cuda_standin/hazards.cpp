@@ -15,7 +15,9 @@ int HazardChecker::open_stream() {
   return static_cast<int>(clocks_.size()) - 1;
 }
 
-void HazardChecker::close_stream(int stream) { free_.push_back(stream); }
+void HazardChecker::close_stream(int stream) {
+  free_.push_back(stream);
+}
 
 void HazardChecker::join(Clock& clock, const Clock& other) {
   if (clock.size() < other.size()) clock.resize(other.size());
@@ -65,8 +67,10 @@ void HazardChecker::touch(const Touched& touched, const Access& access) {
     } else {
       const auto same = std::find_if(range.readers.begin(), range.readers.end(),
                                      [&](const Access& reader) { return reader.stream == access.stream; });
-      if (same == range.readers.end()) range.readers.push_back(access);
-      else *same = access;
+      if (same == range.readers.end())
+        range.readers.push_back(access);
+      else
+        *same = access;
     }
     next = range.end;
     ++at;
@@ -76,8 +80,8 @@ void HazardChecker::touch(const Touched& touched, const Access& access) {
   ranges_.emplace(begin, Range{end, access, {}});
 }
 
-void HazardChecker::compare(const Access& earlier, bool earlier_wrote, const Access& now, bool writes, Address begin,
-                            Address end) {
+void HazardChecker::compare(const Access& earlier, bool earlier_wrote, const Access& now, bool writes,
+                            Address begin, Address end) {
   if (earlier.stream < 0 || earlier.stream == now.stream) return;
   const Clock& known = clocks_[static_cast<std::size_t>(now.stream)];
   const auto s = static_cast<std::size_t>(earlier.stream);
@@ -86,8 +90,8 @@ void HazardChecker::compare(const Access& earlier, bool earlier_wrote, const Acc
   char where[96];
   std::snprintf(where, sizeof where, "%zu bytes at %#zx", static_cast<std::size_t>(end - begin),
                 static_cast<std::size_t>(begin));
-  report(name(now) + (writes ? " writes " : " reads ") + where + ", but nothing orders it after " + name(earlier) +
-         ", which " + (earlier_wrote ? "writes" : "reads") + " there");
+  report(name(now) + (writes ? " writes " : " reads ") + where + ", but nothing orders it after " +
+         name(earlier) + ", which " + (earlier_wrote ? "writes" : "reads") + " there");
 }
 
 std::string HazardChecker::name(const Access& access) const {

@@ -1,4 +1,5 @@
-// The hazard checker: whether stream order, event waits and host waits put every two conflicting accesses in order.
+// The hazard checker: whether stream order, event waits and host waits put every two conflicting accesses in
+// order.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +24,9 @@ struct Touched {
 /// How much of each stream's work (by number) is known to be done; missing entries are 0.
 using Clock = std::vector<std::uint64_t>;
 
-/// Follows happens-before with vector clocks. What is ordered before what is decided when work is queued and not by when
-/// it runs, so one run finds every hazard of that run's calls, whatever the schedule. The host is number 0.
+/// Follows happens-before with vector clocks. What is ordered before what is decided when work is queued and
+/// not by when it runs, so one run finds every hazard of that run's calls, whatever the schedule. The host is
+/// number 0.
 class HazardChecker {
  public:
   HazardChecker() : clocks_(1), free_{} {}
@@ -66,7 +68,8 @@ class HazardChecker {
   static void join(Clock& clock, const Clock& other);
   void split(Address at);
   void touch(const Touched& range, const Access& access);
-  void compare(const Access& earlier, bool earlier_wrote, const Access& now, bool writes, Address begin, Address end);
+  void compare(const Access& earlier, bool earlier_wrote, const Access& now, bool writes, Address begin,
+               Address end);
   std::string name(const Access& access) const;
   std::uint32_t intern(const std::string& what);
 

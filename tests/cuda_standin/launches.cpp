@@ -22,8 +22,10 @@ bool within(const Touched& part, const Touched& whole) {
 
 void fault(const std::string& what, const Touched& touched, const char* reason) {
   char where[64];
-  std::snprintf(where, sizeof where, "%lld bytes at %p", static_cast<long long>(touched.bytes), touched.address);
-  hazards().report("'" + what + "' gets a pointer to " + (touched.written ? "write " : "read ") + where + ", " + reason);
+  std::snprintf(where, sizeof where, "%lld bytes at %p", static_cast<long long>(touched.bytes),
+                touched.address);
+  hazards().report("'" + what + "' gets a pointer to " + (touched.written ? "write " : "read ") + where +
+                   ", " + reason);
 }
 
 void check_operands(const StreamState& stream, const std::string& what, const Touched& touched) {
@@ -81,7 +83,8 @@ cudaError_t queue_library_call(cudaStream_t stream, const char* what, std::vecto
   if (!s) return result(cudaErrorInvalidResourceHandle);
   for (const Touched& t : touched) {
     if (t.bytes <= 0) continue;
-    if (!memory().on_device(t.address, static_cast<std::size_t>(t.bytes))) return result(cudaErrorInvalidValue);
+    if (!memory().on_device(t.address, static_cast<std::size_t>(t.bytes)))
+      return result(cudaErrorInvalidValue);
     check_operands(*s, what, t);
   }
   if (!s->operands) hazards().work(s->number, touched, what);
@@ -89,7 +92,9 @@ cudaError_t queue_library_call(cudaStream_t stream, const char* what, std::vecto
   return cudaSuccess;
 }
 
-void name_next_operands(const char* name) { next_name = name; }
+void name_next_operands(const char* name) {
+  next_name = name;
+}
 
 void declare_operands(StreamState& stream, std::vector<Touched> ranges) {
   stream.operands = Operands{std::move(ranges), next_name.empty() ? "op" : next_name};

@@ -12,7 +12,9 @@ namespace {
 constexpr std::size_t page = 4096;
 constexpr std::size_t alignment = 256;  // of cudaMalloc
 
-std::size_t round_up(std::size_t bytes, std::size_t multiple) { return (bytes + multiple - 1) / multiple * multiple; }
+std::size_t round_up(std::size_t bytes, std::size_t multiple) {
+  return (bytes + multiple - 1) / multiple * multiple;
+}
 
 std::byte* map(std::size_t bytes, int protection) {
   void* address = ::mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -27,7 +29,9 @@ std::size_t limit(std::int64_t bytes, const char* variable, std::size_t otherwis
 
 }  // namespace
 
-Memory::Memory() { set_limits(-1, -1); }
+Memory::Memory() {
+  set_limits(-1, -1);
+}
 
 void Memory::set_limits(std::int64_t device_bytes, std::int64_t pinned_bytes) {
   total_ = limit(device_bytes, "SWAPADVISOR_STANDIN_MEMORY", std::size_t{1} << 30);
@@ -56,7 +60,8 @@ bool Memory::free(void* address, std::size_t& bytes) {
   if (found == device_.end()) return false;
   const Block& block = found->second;
   // The addresses stay reserved: whoever still uses them is stopped.
-  ::mmap(block.pages, block.page_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  ::mmap(block.pages, block.page_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+         -1, 0);
   bytes = block.bytes;
   used_ -= bytes;
   device_.erase(found);

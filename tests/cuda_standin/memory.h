@@ -9,8 +9,9 @@
 
 namespace standin {
 
-/// What cudaMalloc gives: filled with NaN, never handed out twice, in reach of running work only, its end against an
-/// unreadable page. Calls come from the host thread that drives the device; `open` and `close` from any.
+/// What cudaMalloc gives: filled with NaN, never handed out twice, in reach of running work only, its end
+/// against an unreadable page. Calls come from the host thread that drives the device; `open` and `close`
+/// from any.
 class Memory {
  public:
   Memory();

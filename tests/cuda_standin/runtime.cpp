@@ -63,7 +63,9 @@ cudaError_t result(cudaError_t status) {
   return status;
 }
 
-void set_driver(bool present) { driver = present; }
+void set_driver(bool present) {
+  driver = present;
+}
 
 }  // namespace standin
 
@@ -245,7 +247,8 @@ cudaError_t cudaMemcpyAsync(void* target, const void* source, std::size_t bytes,
   if (!valid_copy(target, source, bytes, kind)) return result(cudaErrorInvalidValue);
   const auto size = static_cast<std::int64_t>(bytes);
   const Touched touched[] = {{source, size, false}, {target, size, true}};
-  hazards().work(s->number, touched, kind == cudaMemcpyHostToDevice ? "copy to the device" : "copy to the host");
+  hazards().work(s->number, touched,
+                 kind == cudaMemcpyHostToDevice ? "copy to the device" : "copy to the host");
   scheduler().push(*s, [=] { std::memcpy(target, source, bytes); });
   return cudaSuccess;
 }

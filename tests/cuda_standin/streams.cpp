@@ -46,11 +46,15 @@ void Scheduler::enqueue(StreamState& stream, Work work) {
     if (work.run) ++queued_;
     stream.queue.push_back(std::move(work));
   }
-  if (schedule_ == standin_threads) changed_.notify_all();
-  else progress();
+  if (schedule_ == standin_threads)
+    changed_.notify_all();
+  else
+    progress();
 }
 
-void Scheduler::push(StreamState& stream, std::function<void()> work) { enqueue(stream, {std::move(work)}); }
+void Scheduler::push(StreamState& stream, std::function<void()> work) {
+  enqueue(stream, {std::move(work)});
+}
 
 void Scheduler::record(StreamState& stream, const SharedEvent& event) {
   event->clock = hazards().clock(stream.number);
@@ -156,23 +160,27 @@ bool Scheduler::run_until(std::unique_lock<std::mutex>& lock, const Done& done, 
 
 bool Scheduler::drain(StreamState& stream) {
   std::unique_lock lock(mutex_);
-  return run_until(lock, [&] { return stream.queue.empty(); }, [&] { return step_towards_end(stream); });
+  return run_until(
+      lock, [&] { return stream.queue.empty(); }, [&] { return step_towards_end(stream); });
 }
 
 bool Scheduler::drain_all() {
   std::unique_lock lock(mutex_);
   const auto idle = [](const StreamState* s) { return s->queue.empty(); };
-  return run_until(lock, [&] { return std::all_of(order_.begin(), order_.end(), idle); }, [&] { return step_random(); });
+  return run_until(
+      lock, [&] { return std::all_of(order_.begin(), order_.end(), idle); }, [&] { return step_random(); });
 }
 
 bool Scheduler::reach(const SharedEvent& event, std::uint64_t ticket) {
   std::unique_lock lock(mutex_);
-  return run_until(lock, [&] { return event->reached >= ticket; }, [&] { return step_towards(event, ticket); });
+  return run_until(
+      lock, [&] { return event->reached >= ticket; }, [&] { return step_towards(event, ticket); });
 }
 
 void Scheduler::start_thread(StreamState& stream) {
   const auto seed = static_cast<std::uint32_t>(random_());
-  stream.thread = std::jthread([this, &stream, seed](const std::stop_token& stop) { serve(stop, stream, seed); });
+  stream.thread =
+      std::jthread([this, &stream, seed](const std::stop_token& stop) { serve(stop, stream, seed); });
 }
 
 void Scheduler::serve(const std::stop_token& stop, StreamState& stream, std::uint32_t seed) {

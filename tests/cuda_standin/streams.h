@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cuda_runtime.h>
+#include <standin/standin.h>
 
 #include <chrono>
 #include <condition_variable>
@@ -17,7 +18,6 @@
 #include <unordered_set>
 #include <vector>
 
-#include <standin/standin.h>
 #include "hazards.h"
 #include "memory.h"
 
