@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <numeric>
 #include <optional>
 
@@ -72,21 +73,20 @@ class NodeRunner {
              std::int64_t memory_limit, double spare_share = 0)
       : graph_(graph), kernels_(kernels), device_(device) {
     std::int64_t arena = 1;
-    std::int64_t largest[5] = {};
+    std::map<DType, std::int64_t> largest;
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       packed_.push_back(pack(graph, graph.nodes()[i], *kernels[i]));
       arena = std::max(arena, packed_[i].bytes);
       for (const auto& [buffer, offset] : packed_[i].buffers) {
         const TensorSpec& spec = graph.buffers()[static_cast<std::size_t>(buffer)].spec;
-        std::int64_t& bytes = largest[static_cast<std::size_t>(spec.dtype)];
+        std::int64_t& bytes = largest[spec.dtype];
         bytes = std::max(bytes, spec.bytes());
       }
     }
     if (arena > memory_limit) refuse(arena, memory_limit);
     const auto spare = static_cast<std::int64_t>(spare_share * static_cast<double>(arena));
     base_ = device.arena(arena + std::min(spare, memory_limit - arena));
-    for (std::size_t d = 0; d < 5; ++d)
-      if (largest[d] > 0) ones_[d] = host_ones(device, static_cast<DType>(d), largest[d]);
+    for (const auto& [dtype, bytes] : largest) ones_[dtype] = host_ones(device, dtype, bytes);
   }
 
   /// Queues fresh ones for all operands of the node, on the stream of the ops: as a producer would leave them.
@@ -94,7 +94,7 @@ class NodeRunner {
     Stream& compute = device_.stream(StreamKind::compute);
     for (const auto& [buffer, offset] : packed_[node].buffers) {
       const TensorSpec& spec = graph_.buffers()[static_cast<std::size_t>(buffer)].spec;
-      compute.copy(base_ + offset, ones_[static_cast<std::size_t>(spec.dtype)]->data(), spec.bytes());
+      compute.copy(base_ + offset, ones_.at(spec.dtype)->data(), spec.bytes());
     }
   }
 
@@ -143,7 +143,7 @@ class NodeRunner {
   Device& device_;
   std::vector<PackedNode> packed_;
   std::vector<std::unique_ptr<Arguments>> arguments_;
-  std::unique_ptr<HostMemory> ones_[5];
+  std::map<DType, std::unique_ptr<HostMemory>> ones_;
   std::byte* base_ = nullptr;
 };
 

@@ -76,6 +76,7 @@ Trainer::Trainer(const Model& model, const Dataset& train, const Dataset* test, 
                  HostStore& host, const KernelSet& kernels, TrainerOptions options)
     : train_(train),
       test_(test),
+      device_(device),
       host_(host),
       options_(std::move(options)),
       graph_(model.info.name),
@@ -169,12 +170,20 @@ void Trainer::explain_non_finite(std::int64_t step) {
   BatchAssembler(train_, options_.loader).assemble(step, batch);
   scalars_ = {options_.step.optimizer, step, options_.learning_rate(step)};
   std::string culprit;
+  // Values are looked at in host memory: a GPU's own is out of reach.
+  std::unique_ptr<HostMemory> values;
+  Stream& out = device_.stream(StreamKind::out);
   training_->inspect(inputs(graph_, batch), [&](std::int32_t op, const KernelArgs& args) {
     const Node& node = graph_.nodes()[static_cast<std::size_t>(op)];
     const auto specs = graph_.output_specs(node);
-    for (std::size_t i = 0; culprit.empty() && i < specs.size(); ++i)
-      if (!all_finite(specs[i], args.outputs[i]))
+    for (std::size_t i = 0; culprit.empty() && i < specs.size(); ++i) {
+      const std::int64_t bytes = specs[i].bytes();
+      if (!values || values->bytes() < bytes) values = device_.host_alloc(bytes);
+      out.copy(values->data(), args.outputs[i], bytes);
+      out.synchronize();
+      if (!all_finite(specs[i], values->data()))
         culprit = fmt::format("[{} {}] output {}", node.op->type(), node.name, i);
+    }
   });
   training_->drain();
   std::memcpy(flag.data(), &finite, sizeof finite);

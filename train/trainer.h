@@ -111,6 +111,7 @@ class Trainer {
 
   const Dataset& train_;
   const Dataset* test_;
+  Device& device_;
   HostStore& host_;
   TrainerOptions options_;
   Graph graph_, evaluation_graph_;
