@@ -14,7 +14,7 @@
 namespace swapadvisor {
 namespace {
 
-constexpr double panel_width = 420, panel_height = 300, left = 62, right = 16, top = 34, bottom = 48;
+constexpr double narrow_panel = 420, wide_panel = 840, panel_height = 300, left = 62, right = 16, top = 34, bottom = 48;
 constexpr double title_height = 40, legend_row = 20, legend_column = 200;
 
 struct Colour {
@@ -72,9 +72,9 @@ class Drawing {
   static int columns(const Figure& figure) {
     return std::clamp(static_cast<int>(figure.charts.size()), 1, 3);
   }
-  static double width(const Figure& figure) {
-    return std::max(2 * panel_width, columns(figure) * panel_width);
-  }
+  /// A chart alone has the room of two.
+  static double panel_width(const Figure& figure) { return columns(figure) == 1 ? wide_panel : narrow_panel; }
+  static double width(const Figure& figure) { return columns(figure) * panel_width(figure); }
   static double height(const Figure& figure) {
     const auto rows = (static_cast<int>(figure.charts.size()) + columns(figure) - 1) / columns(figure);
     return title_height + rows * panel_height + legend_height(figure);
@@ -87,7 +87,7 @@ class Drawing {
     text(width(figure_) / 2, 26, figure_.title, 16, Align::middle);
     const int across = columns(figure_);
     for (std::size_t i = 0; i < figure_.charts.size(); ++i)
-      chart(figure_.charts[i], static_cast<double>(static_cast<int>(i) % across) * panel_width,
+      chart(figure_.charts[i], static_cast<double>(static_cast<int>(i) % across) * panel_width(figure_),
             title_height + static_cast<double>(static_cast<int>(i) / across) * panel_height);
     legend();
   }
@@ -149,7 +149,7 @@ class Drawing {
     xs.settle();
     ys.settle();
     ys.high += 0.05 * (ys.high - ys.low);
-    const double x0 = x + left, x1 = x + panel_width - right, y0 = y + panel_height - bottom, y1 = y + top;
+    const double x0 = x + left, x1 = x + panel_width(figure_) - right, y0 = y + panel_height - bottom, y1 = y + top;
     to_x_ = [=](double value) { return x0 + (value - xs.low) / (xs.high - xs.low) * (x1 - x0); };
     to_y_ = [=](double value) { return y0 - (value - ys.low) / (ys.high - ys.low) * (y0 - y1); };
     text((x0 + x1) / 2, y + 22, chart.title, 13, Align::middle);

@@ -58,11 +58,10 @@ ExperimentResult run_models(const ExperimentOptions& options) {
               true, {}, {{"joint", {}}, {"upper bound", {}}}};
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Prediction& p = outcomes[i].predicted;
-    chart.categories.push_back(fmt::format("{}", i + 1));
+    chart.categories.push_back(all[i].name);
     chart.series[0].points.push_back({static_cast<double>(i), outcomes[i].efficiency()});
     chart.series[1].points.push_back({static_cast<double>(i), 100 * p.ideal_seconds / p.bound_seconds});
   }
-  chart.x_label = "workload, in the order of the table";
   figure.charts.push_back(chart);
   return {{table},
           {figure},
