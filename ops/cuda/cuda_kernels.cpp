@@ -5,7 +5,7 @@ namespace swapadvisor::cuda {
 
 KernelSet cuda_kernels(std::shared_ptr<const Libraries> libraries) {
   KernelSet set;
-  add_fill_kernels(set);
+  add_own_kernels(set);
   (void)libraries;
   return set;
 }
