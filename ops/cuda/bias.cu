@@ -14,7 +14,7 @@ __global__ void __launch_bounds__(element_threads)
     Pack<T, w> sums;
     std::int64_t plane = pixels == 1 ? i : i / pixels, pixel = pixels == 1 ? 0 : i - plane * pixels;
     auto channel = static_cast<std::uint32_t>(plane % channels);
-#pragma unroll
+    SWAPADVISOR_UNROLL
     for (int j = 0; j < w; ++j) {
       sums.at[j] = static_cast<T>(widen(values.at[j]) + widen(bias[channel]));
       if (++pixel < pixels) continue;

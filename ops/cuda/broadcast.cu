@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(element_threads)
     Pack<T, width> left, right, result;
     if (a_packed) left = load_pack<width>(a + at[0]);
     if (b_packed) right = load_pack<width>(b + at[1]);
-#pragma unroll
+    SWAPADVISOR_UNROLL
     for (int j = 0; j < width; ++j) {
       const T x = a_packed ? left.at[j] : a[at[0]], z = b_packed ? right.at[j] : b[at[1]];
       result.at[j] = static_cast<T>(apply(kind, widen(x), widen(z)));
@@ -100,9 +100,9 @@ void run_broadcast(cudaStream_t stream, BroadcastKind kind, const Dims& dims, st
 std::unique_ptr<Kernel> make_broadcast(const KernelRequest& request) {
   const TensorSpec& result = request.outputs[0];
   const BroadcastKind kind = request.as<BroadcastOp>().kind();
-  Dims dims = strided_dims<3>(result.shape, {broadcast_strides(request.inputs[0], result.shape),
-                                             broadcast_strides(request.inputs[1], result.shape),
-                                             result.strides});
+  Dims dims =
+      strided_dims<3>(result.shape, {broadcast_strides(request.inputs[0], result.shape),
+                                     broadcast_strides(request.inputs[1], result.shape), result.strides});
   std::stable_sort(dims.begin(), dims.end(),
                    [](const auto& x, const auto& y) { return x.strides[2] > y.strides[2]; });
   dims = merged(dims);

@@ -4,6 +4,7 @@
 
 #include <swapadvisor/core/cuda/launch.h>
 #include <swapadvisor/core/kernel.h>
+#include <swapadvisor/ops/cuda/unroll.h>
 
 #include <cstdint>
 #include <type_traits>

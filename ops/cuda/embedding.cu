@@ -79,14 +79,14 @@ __global__ void __launch_bounds__(element_threads)
   if (!for_each_place(ids, 0, place, id, [](std::int64_t) { return false; })) return;
   double sums[sums_per_thread] = {};
   for_each_place(ids, place, t.places, id, [&](std::int64_t at) {
-#pragma unroll
+SWAPADVISOR_UNROLL
     for (int k = 0; k < sums_per_thread; ++k) {
       const std::int64_t i = from + k * element_threads;
       if (i < t.features) sums[k] += static_cast<double>(widen(dy[at * t.features + i]));
     }
     return true;
   });
-#pragma unroll
+SWAPADVISOR_UNROLL
   for (int k = 0; k < sums_per_thread; ++k) {
     const std::int64_t i = from + k * element_threads;
     if (i < t.features) dweight[id * t.features + i] = static_cast<T>(sums[k]);

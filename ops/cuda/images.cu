@@ -57,17 +57,19 @@ __global__ void __launch_bounds__(element_threads)
     convert_images(Normalisation normal, std::int64_t images, std::int64_t image_bytes, std::int64_t pixels,
                    std::int64_t width, std::int64_t stride_n, std::int64_t stride_c, std::int64_t stride_h,
                    std::int64_t stride_w, T* y, const std::uint8_t* x) {
-  __shared__ T table[most_channels][256];
+  // Words, because shared memory has no constructors, which bf16 has.
+  __shared__ std::uint64_t words[most_channels * 256 * sizeof(T) / sizeof(std::uint64_t)];
+  T* const table = reinterpret_cast<T*>(words);
   for (int i = static_cast<int>(threadIdx.x); i < normal.channels * 256; i += static_cast<int>(blockDim.x)) {
     const int c = i / 256, v = i % 256;
-    table[c][v] = static_cast<T>((v / 255.0 - normal.mean[c]) / normal.deviation[c]);
+    table[i] = static_cast<T>((v / 255.0 - normal.mean[c]) / normal.deviation[c]);
   }
   __syncthreads();
   for (std::int64_t i = thread_index(); i < images * pixels; i += thread_count()) {
     const std::int64_t n = i / pixels, pixel = i - n * pixels, h = pixel / width, w = pixel - h * width;
     T* to = y + n * stride_n + h * stride_h + w * stride_w;
     for (int c = 0; c < normal.channels; ++c)
-      to[c * stride_c] = table[c][x[n * image_bytes + c * pixels + pixel]];
+      to[c * stride_c] = table[c * 256 + x[n * image_bytes + c * pixels + pixel]];
   }
 }
 

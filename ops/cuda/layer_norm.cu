@@ -9,13 +9,14 @@
 namespace swapadvisor::cuda {
 namespace {
 
-/// This thread's elements of a row, in registers (`per_thread` of them at most) or, when that is 0, in memory.
+/// This thread's elements of a row, in registers (`per_thread` of them at most) or, when that is 0, in
+/// memory.
 template <int row_threads, int per_thread, class T>
 class RowOf {
  public:
   __device__ RowOf(const T* row, std::int64_t n) : row_(row), n_(n) {
     if constexpr (per_thread > 0) {
-#pragma unroll
+      SWAPADVISOR_UNROLL
       for (int k = 0; k < per_thread; ++k) values_[k] = number(k) < n ? widen(row[number(k)]) : Acc<T>(0);
     }
   }
@@ -42,7 +43,7 @@ template <int row_threads, int per_thread, class T, class F>
 __device__ inline void for_each_pair(const RowOf<row_threads, per_thread, T>& a,
                                      const RowOf<row_threads, per_thread, T>& b, F f) {
   if constexpr (per_thread > 0) {
-#pragma unroll
+    SWAPADVISOR_UNROLL
     for (int k = 0; k < per_thread; ++k)
       if (a.number(k) < a.size()) f(a.number(k), a.value(k), b.value(k));
   } else {
@@ -240,25 +241,26 @@ void add_layer_norm_kernels(KernelSet& set) {
     const double epsilon = request.as<LayerNormOp>().epsilon();
     const bool copies = may_overwrite_weights(request, request.inputs[1]);
     const std::int64_t bytes = copies ? 2 * request.inputs[1].bytes() : 0;
-    return visit_types(
-        request.inputs[0].dtype, request.inputs[1].dtype, request.outputs[1].dtype,
-        [=]<class T, class W, class S>() {
-          return device_kernel([=](cudaStream_t stream,
-                                   const KernelArgs& args) { forward<T, W, S>(stream, s, epsilon, copies, args); },
-                               bytes);
-        });
+    return visit_types(request.inputs[0].dtype, request.inputs[1].dtype, request.outputs[1].dtype,
+                       [=]<class T, class W, class S>() {
+                         return device_kernel(
+                             [=](cudaStream_t stream, const KernelArgs& args) {
+                               forward<T, W, S>(stream, s, epsilon, copies, args);
+                             },
+                             bytes);
+                       });
   });
   set.add("layer_norm_backward", [](const KernelRequest& request) {
     const Sizes s(request.inputs[1]);
     const bool copies = may_overwrite_weights(request, request.inputs[2]);
-    return visit_types(request.inputs[1].dtype, request.inputs[2].dtype, request.inputs[3].dtype,
-                       [=, &request]<class T, class W, class S>() {
-                         const std::int64_t sums =
-                             2 * s.parts * s.features * static_cast<std::int64_t>(sizeof(Acc<T>));
-                         return device_kernel([=](cudaStream_t stream,
-                                                  const KernelArgs& args) { backward<T, W, S>(stream, s, copies, args); },
-                                              sums + (copies ? request.inputs[2].bytes() : 0));
-                       });
+    return visit_types(
+        request.inputs[1].dtype, request.inputs[2].dtype, request.inputs[3].dtype,
+        [=, &request]<class T, class W, class S>() {
+          const std::int64_t sums = 2 * s.parts * s.features * static_cast<std::int64_t>(sizeof(Acc<T>));
+          return device_kernel([=](cudaStream_t stream,
+                                   const KernelArgs& args) { backward<T, W, S>(stream, s, copies, args); },
+                               sums + (copies ? request.inputs[2].bytes() : 0));
+        });
   });
 }
 

@@ -8,7 +8,7 @@ namespace swapadvisor::cuda {
 template <int width, class F, class Y, class... X>
 __device__ inline void map_pack(const F& f, Y* y, Pack<X, width>... x) {
   Pack<Y, width> result;
-#pragma unroll
+SWAPADVISOR_UNROLL
   for (int j = 0; j < width; ++j) result.at[j] = static_cast<Y>(f(widen(x.at[j])...));
   store_pack(y, result);
 }

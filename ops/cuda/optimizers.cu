@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(element_threads)
     const Pack<G, w> gradients = load_pack<w>(gradient + i);
     Pack<T, w> p = load_pack<w>(parameter + i), m;
     if (buffer != nullptr) m = load_pack<w>(buffer + i);
-#pragma unroll
+    SWAPADVISOR_UNROLL
     for (int j = 0; j < w; ++j) {
       const A g = scale * static_cast<A>(widen(gradients.at[j])) + decay * widen(p.at[j]);
       A step = g;
@@ -71,8 +71,9 @@ __global__ void __launch_bounds__(element_threads)
   const AdamCoefficients<A> k = of_block;
   for_each_pack<width>(n, [&]<int w>(Width<w>, std::int64_t i) {
     const Pack<G, w> gradients = load_pack<w>(gradient + i);
-    Pack<T, w> p = load_pack<w>(parameter + i), m = load_pack<w>(exp_avg + i), v = load_pack<w>(exp_avg_sq + i);
-#pragma unroll
+    Pack<T, w> p = load_pack<w>(parameter + i), m = load_pack<w>(exp_avg + i),
+               v = load_pack<w>(exp_avg_sq + i);
+    SWAPADVISOR_UNROLL
     for (int j = 0; j < w; ++j) {
       const A before = widen(p.at[j]);
       const A g = k.scale * static_cast<A>(widen(gradients.at[j])) + k.added_decay * before;
@@ -80,8 +81,8 @@ __global__ void __launch_bounds__(element_threads)
       const A second = k.beta2 * widen(v.at[j]) + k.fresh2 * g * g;
       m.at[j] = static_cast<T>(first);
       v.at[j] = static_cast<T>(second);
-      p.at[j] = static_cast<T>(k.kept * before -
-                               k.step * first / (std::sqrt(second) * k.deviation + k.epsilon));
+      p.at[j] =
+          static_cast<T>(k.kept * before - k.step * first / (std::sqrt(second) * k.deviation + k.epsilon));
     }
     store_pack(exp_avg + i, m);
     store_pack(exp_avg_sq + i, v);

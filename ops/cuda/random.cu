@@ -21,10 +21,10 @@ __device__ inline void for_each_group(std::int64_t n, const T* x, T* y, Keep kee
     const std::int64_t first = group * draws;
     T values[draws];
     if (first + draws <= n) {
-#pragma unroll
+      SWAPADVISOR_UNROLL
       for (int j = 0; j < draws; ++j) values[j] = x[first + j];
       keep(group, values, draws);
-#pragma unroll
+      SWAPADVISOR_UNROLL
       for (int j = 0; j < draws; ++j) y[first + j] = values[j];
     } else {
       const int count = static_cast<int>(n - first);
@@ -47,8 +47,8 @@ __global__ void __launch_bounds__(element_threads)
         {static_cast<std::uint32_t>(number), static_cast<std::uint32_t>(number >> 32), at_step, random.id},
         random.seed);
     for (int j = 0; j < count; ++j)
-      values[j] = bits[static_cast<std::size_t>(j)] < threshold ? T(0)
-                                                                : static_cast<T>(widen(values[j]) * scale);
+      values[j] =
+          bits[static_cast<std::size_t>(j)] < threshold ? T(0) : static_cast<T>(widen(values[j]) * scale);
   });
 }
 

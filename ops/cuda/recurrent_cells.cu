@@ -54,7 +54,8 @@ __global__ void __launch_bounds__(element_threads)
     const T* gate = gates + at;
     T* dgate = dgates + at;
     const A i = logistic(widen(gate[0])), f = logistic(widen(gate[size.columns]));
-    const A g = hyperbolic_tangent(widen(gate[2 * size.columns])), o = logistic(widen(gate[3 * size.columns]));
+    const A g = hyperbolic_tangent(widen(gate[2 * size.columns])),
+            o = logistic(widen(gate[3 * size.columns]));
     const A squashed = hyperbolic_tangent(widen(new_c[j])), from_h = optional(dh, j), before = optional(c, j);
     const A slope = optional(d_new_c, j) + from_h * o * (A(1) - squashed * squashed);
     dgate[0] = static_cast<T>(slope * g * i * (A(1) - i));
@@ -161,8 +162,8 @@ void add_recurrent_cell_kernels(KernelSet& set) {
       return device_kernel([=](cudaStream_t stream, const KernelArgs& args) {
         const T* h = has_h ? args.in<T>(2) : nullptr;
         launch(gru_backward<T>, element_blocks(size.elements), element_threads, 0, stream, size,
-               args.out<T>(0), args.out<T>(1), has_h ? args.out<T>(2) : nullptr, args.in<T>(0),
-               args.in<T>(1), h, args.in<T>(has_h ? 3 : 2));
+               args.out<T>(0), args.out<T>(1), has_h ? args.out<T>(2) : nullptr, args.in<T>(0), args.in<T>(1),
+               h, args.in<T>(has_h ? 3 : 2));
       });
     });
   });

@@ -21,7 +21,7 @@ __global__ void __launch_bounds__(element_threads)
   for_each_pack<width>(n, [&]<int w>(Width<w>, std::int64_t i) {
     const Pack<X, w> values = load_pack<w>(x + i);
     Pack<T, w> kept = load_pack<w>(average + i);
-#pragma unroll
+    SWAPADVISOR_UNROLL
     for (int j = 0; j < w; ++j) {
       const T value = static_cast<T>(widen(values.at[j]));
       kept.at[j] = decay == 0 ? value : kept.at[j] + fresh * (value - kept.at[j]);
@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(element_threads)
   for_each_pack<width>(n, [&]<int w>(Width<w>, std::int64_t i) {
     const Pack<T, w> values = load_pack<w>(x + i);
     Pack<T, w> scaled;
-#pragma unroll
+    SWAPADVISOR_UNROLL
     for (int j = 0; j < w; ++j) scaled.at[j] = static_cast<T>(factor * widen(values.at[j]));
     store_pack(y + i, scaled);
   });

@@ -18,8 +18,7 @@ std::int64_t sum_blocks(std::int64_t n) {
 }
 
 template <class T>
-__global__ void __launch_bounds__(element_threads)
-    add_squares(std::int64_t n, double* partial, const T* x) {
+__global__ void __launch_bounds__(element_threads) add_squares(std::int64_t n, double* partial, const T* x) {
   double sum = 0;
   for (std::int64_t i = thread_index(); i < n; i += thread_count()) {
     const double wide = widen(x[i]);
@@ -117,8 +116,8 @@ __device__ inline A direction(const LambCoefficients<A>& k, A p, A m, A v) {
 /// New moments; the squares of parameter and direction, partial[two][blocks].
 template <class T, class G>
 __global__ void __launch_bounds__(element_threads)
-    lamb_moments(LambOptions o, std::int64_t n, T* exp_avg, T* exp_avg_sq, double* partial, const T* parameter,
-                 const G* gradient, const double* correction1, const double* correction2,
+    lamb_moments(LambOptions o, std::int64_t n, T* exp_avg, T* exp_avg_sq, double* partial,
+                 const T* parameter, const G* gradient, const double* correction1, const double* correction2,
                  const std::int32_t* finite, const double* scale_of) {
   if (*finite == 0) return;
   const LambCoefficients<T> k = lamb_coefficients<T>(o, correction1, correction2, scale_of);

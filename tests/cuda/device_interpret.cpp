@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "declared_kernels.h"
 #include "standin_backend.h"
 
 namespace swapadvisor::test {
@@ -14,38 +15,21 @@ constexpr std::size_t index(int id) {
   return static_cast<std::size_t>(id);
 }
 
-/// A kernel from what `run` does with the device's stream.
-template <class F>
-std::unique_ptr<Kernel> make_declared_kernel(F f) {
-  class DeclaredKernel final : public Kernel {
-   public:
-    explicit DeclaredKernel(F function) : function_(std::move(function)) {}
-    void run(NativeStream stream, const KernelArgs&) const override { function_(stream); }
-
-   private:
-    F function_;
-  };
-  return std::make_unique<DeclaredKernel>(std::move(f));
-}
-
 /// All memory of one step: the arena, and a copy of it on the host.
 class DeviceStep {
  public:
-  DeviceStep(const Backend& backend, const Graph& graph, const KernelSet& host_kernels,
-             const InterpretOptions& options)
+  DeviceStep(Device& device, const Graph& graph, const KernelSet& kernels, const InterpretOptions& options)
       : graph_(graph),
         options_(options),
-        stream_(backend.device->stream(StreamKind::compute)) {
-    for (const Node& node : graph.nodes())
-      kernels_.push_back(prepare(backend.kernels.contains(node.op->type()) ? backend.kernels : host_kernels,
-                                 node, backend.kernels.contains(node.op->type())));
+        stream_(device.stream(StreamKind::compute)),
+        kernels_(prepare_kernels(graph, kernels, {1, options.seed})) {
     std::int64_t workspace = 0;
     for (const auto& kernel : kernels_) workspace = std::max(workspace, kernel->workspace_bytes());
     for (const Buffer& buffer : graph.buffers()) offsets_.push_back(place(buffer.spec.bytes()));
     workspace_ = place(workspace);
     constexpr std::int64_t usual_bytes = std::int64_t{16} << 20;  // so that it rarely grows
-    arena_ = backend.device->arena(std::max(end_, usual_bytes));
-    host_ = backend.device->host_alloc(end_);
+    arena_ = device.arena(std::max(end_, usual_bytes));
+    host_ = device.host_alloc(end_);
     std::fill_n(host_->data(), end_, guard);
   }
 
@@ -64,14 +48,13 @@ class DeviceStep {
   void run(int id) {
     const Node& node = graph_.nodes()[index(id)];
     const Kernel& kernel = *kernels_[index(id)];
-    if (!on_device_[index(id)]) return run_on_host(node, kernel);
     std::vector<const void*> inputs;
     std::vector<void*> outputs;
     for (int t : node.outputs) outputs.push_back(arena_ + offset(t));
     for (int t : node.inputs) inputs.push_back(arena_ + offset(t));
     if (options_.alias && options_.alias->node == id) share(node, inputs, outputs);
-    launch_declared(kernel, node,
-                    {inputs, outputs, kernel.workspace_bytes() == 0 ? nullptr : arena_ + workspace_});
+    stream_.launch(kernel, {inputs, outputs, kernel.workspace_bytes() == 0 ? nullptr : arena_ + workspace_});
+    if (standin().faults() > 0) fail("[{} {}] {}", node.op->type(), node.name, first_fault());
   }
 
   void store(HostBuffers& buffers) {
@@ -86,15 +69,6 @@ class DeviceStep {
   }
 
  private:
-  std::unique_ptr<Kernel> prepare(const KernelSet& set, const Node& node, bool on_device) {
-    std::vector<TensorSpec> inputs, outputs;
-    for (int t : node.inputs) inputs.push_back(graph_.spec(t));
-    for (int t : node.outputs) outputs.push_back(graph_.spec(t));
-    on_device_.push_back(on_device);
-    const KernelContext context{1, options_.seed};
-    return set.prepare({*node.op, inputs, outputs, context});
-  }
-
   std::int64_t place(std::int64_t bytes) {
     const std::int64_t at =
         (end_ + guard_bytes + alignment - 1) / alignment * alignment + options_.shift_bytes;
@@ -120,47 +94,6 @@ class DeviceStep {
       if (graph_.tensors()[index(node.inputs[i])].buffer == buffer) inputs[i] = outputs[index(output)];
   }
 
-  /// Whole buffers from the operand on: strided views end somewhere in theirs.
-  std::int64_t reach(int tensor) const {
-    const auto& t = graph_.tensors()[index(tensor)];
-    return graph_.buffers()[index(t.buffer)].spec.bytes() - t.byte_offset;
-  }
-  /// Tells the stand-in what the launches of `kernel` may read and write.
-  void launch_declared(const Kernel& kernel, const Node& node, const KernelArgs& args) {
-    std::vector<std::int64_t> read_bytes, write_bytes;
-    std::vector<void*> writes(args.outputs.begin(), args.outputs.end());
-    for (int t : node.inputs) read_bytes.push_back(reach(t));
-    for (int t : node.outputs) write_bytes.push_back(reach(t));
-    if (args.workspace != nullptr) {
-      writes.push_back(args.workspace);
-      write_bytes.push_back(kernel.workspace_bytes());
-    }
-    standin().clear_faults();
-    const auto declared = make_declared_kernel([&](NativeStream stream) {
-      standin().operands(stream, args.inputs.data(), read_bytes.data(), static_cast<int>(read_bytes.size()),
-                         writes.data(), write_bytes.data(), static_cast<int>(writes.size()));
-      kernel.run(stream, args);
-      standin().end_operands(stream);
-    });
-    stream_.launch(*declared, args);
-    stream_.synchronize();
-    if (standin().faults() > 0)
-      fail("[{} {}] {}", node.op->type(), node.name, std::string(standin().fault(0)));
-  }
-
-  void run_on_host(const Node& node, const Kernel& kernel) {
-    stream_.copy(host_->data(), arena_, end_);
-    stream_.synchronize();
-    std::vector<const void*> inputs;
-    std::vector<void*> outputs;
-    for (int t : node.outputs) outputs.push_back(host_->data() + offset(t));
-    for (int t : node.inputs) inputs.push_back(host_->data() + offset(t));
-    std::vector<std::byte> workspace(static_cast<std::size_t>(kernel.workspace_bytes()));
-    kernel.run(nullptr, {inputs, outputs, workspace.empty() ? nullptr : workspace.data()});
-    stream_.copy(arena_, host_->data(), end_);
-    stream_.synchronize();
-  }
-
   void check_guards() const {
     std::int64_t at = 0;
     for (const auto& [begin, end] : used_) {
@@ -174,7 +107,6 @@ class DeviceStep {
   const InterpretOptions& options_;
   Stream& stream_;
   std::vector<std::unique_ptr<Kernel>> kernels_;
-  std::vector<bool> on_device_;
   std::vector<std::int64_t> offsets_;
   std::vector<std::pair<std::int64_t, std::int64_t>> used_;
   std::int64_t workspace_ = 0, end_ = 0;
@@ -184,9 +116,20 @@ class DeviceStep {
 
 }  // namespace
 
-void interpret_on_device(const Backend& backend, const Graph& graph, const KernelSet& host_kernels,
-                         HostBuffers& buffers, const InterpretOptions& options) {
-  DeviceStep step(backend, graph, host_kernels, options);
+KernelSet device_kernels(const KernelSet& kernels, const KernelSet& host_kernels) {
+  KernelSet declared = declared_kernels(kernels);
+  for (const std::string& type : host_kernels.types())
+    if (!kernels.contains(type))
+      declared.add(type, [host_kernels](const KernelRequest& request) -> std::unique_ptr<Kernel> {
+        return std::make_unique<DeclaredKernel>(host_kernels.prepare(request), DeclaredKernel::How::on_host,
+                                                request);
+      });
+  return declared;
+}
+
+void interpret_on_device(Device& device, const Graph& graph, const KernelSet& kernels, HostBuffers& buffers,
+                         const InterpretOptions& options) {
+  DeviceStep step(device, graph, kernels, options);
   step.load(buffers);
   for (std::size_t i = 0; i < graph.nodes().size(); ++i) step.run(static_cast<int>(i));
   step.store(buffers);

@@ -7,10 +7,14 @@
 
 namespace swapadvisor::test {
 
-/// Runs every node of `graph` once, in builder order, on the device; ops that it has no kernel for run on the
-/// host with `host_kernels`. `buffers` as for `Interpreter::step`; `options.threads` is not used. Throws
-/// `Error` when a kernel wrote outside its outputs and workspace, or took a pointer outside of its operands.
-void interpret_on_device(const Backend& backend, const Graph& graph, const KernelSet& host_kernels,
-                         HostBuffers& buffers, const InterpretOptions& options = {});
+/// The device's kernels with their operands declared to the stand-in, and for ops that it lacks (those of the
+/// tests) kernels that run on the host in the stream's order.
+KernelSet device_kernels(const KernelSet& kernels, const KernelSet& host_kernels);
+
+/// Runs every node of `graph` once, in builder order. `buffers` as for `Interpreter::step`; `options.threads`
+/// is not used. Throws `Error` when a kernel wrote outside its outputs and workspace, or took a pointer that
+/// its operands do not cover.
+void interpret_on_device(Device& device, const Graph& graph, const KernelSet& kernels, HostBuffers& buffers,
+                         const InterpretOptions& options = {});
 
 }  // namespace swapadvisor::test

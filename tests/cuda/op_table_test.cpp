@@ -1,12 +1,13 @@
 // The op table on the CUDA device: every case against the CPU device, with threads in several orders, at
 // other addresses and in place.
+#include "../op_table.h"
+
 #include <gtest/gtest.h>
 #include <swapadvisor/ops/cpu/cpu_kernels.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "../op_table.h"
 #include "device_interpret.h"
 #include "standin_backend.h"
 
@@ -68,7 +69,7 @@ void expect_near(const Graph& graph, const HostBuffers& found, const Graph& exac
 
 class CudaOps : public testing::TestWithParam<Variant> {
  protected:
-  CudaOps() : host_(with_test_ops(portable_kernels())) {}
+  CudaOps() : host_(with_test_ops(portable_kernels())), kernels_(device_kernels(device().kernels, host_)) {}
   void SetUp() override { order(standin_forward); }
   void TearDown() override { order(standin_forward); }
 
@@ -76,14 +77,14 @@ class CudaOps : public testing::TestWithParam<Variant> {
   OpVariant variant(DType dtype) const { return {op_case(), dtype, GetParam().second, true}; }
   HostBuffers run(const OpVariant& variant, const InterpretOptions& options = {}) const {
     HostBuffers buffers = variant.buffers();
-    interpret_on_device(device(), variant.graph, host_, buffers, options);
+    interpret_on_device(*device().device, variant.graph, kernels_, buffers, options);
     return buffers;
   }
   static void order(StandinThreads threads, std::uint32_t seed = 1) {
     standin().configure(standin_at_once, threads, seed);
   }
 
-  const KernelSet host_;
+  const KernelSet host_, kernels_;
 };
 
 TEST_P(CudaOps, AgreeWithTheCpu) {
