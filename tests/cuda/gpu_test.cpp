@@ -1,47 +1,20 @@
 // A real GPU: whatever `open_cuda` finds when the tests start. Without one these tests skip, or fail where
 // SWAPADVISOR_REQUIRE_GPU=1. Lines that begin with "[ gpu" are figures for scripts/gpu_check.sh.
+#include "gpu.h"
+
 #include <gtest/gtest.h>
-#include <swapadvisor/core/backend.h>
 #include <swapadvisor/core/cpu_device.h>
 #include <swapadvisor/ops/cpu/cpu_kernels.h>
 #include <swapadvisor/ops/matmul.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <iostream>
-#include <optional>
 
 #include "training_run.h"
 
 namespace swapadvisor::test {
 namespace {
-
-std::string variable(const char* name) {
-  const char* const text = std::getenv(name);
-  return text ? text : "";
-}
-
-/// Before other tests of this process point at the stand-in.
-const std::string library_at_start = variable("SWAPADVISOR_CUDA_LIBRARY");
-
-class Gpu : public testing::Test {
- protected:
-  void SetUp() override {
-    ::setenv("SWAPADVISOR_CUDA_LIBRARY", library_at_start.c_str(), 1);
-    try {
-      backend_.emplace(open_cuda({}));
-    } catch (const Error& error) {
-      if (variable("SWAPADVISOR_REQUIRE_GPU") == "1") FAIL() << error.what();
-      GTEST_SKIP() << error.what();
-    }
-  }
-
-  Device& device() { return *backend_->device; }
-  const KernelSet& kernels() const { return backend_->kernels; }
-
-  std::optional<Backend> backend_;
-};
 
 TEST_F(Gpu, CopiesArriveAndEventsOrderStreams) {
   constexpr std::int64_t bytes = 1 << 20;
