@@ -14,9 +14,11 @@ void check(cudnnStatus_t status, std::string_view what) {
 Libraries::Libraries(LibraryOptions options) : options_(options) {
   check(cublasCreate(&blas_), "start");
   try {
-    // Without TF32 every float32 product is computed in float32.
-    check(cublasSetMathMode(blas_, options.allow_tf32 ? CUBLAS_TF32_TENSOR_OP_MATH : CUBLAS_DEFAULT_MATH),
-          "math mode");
+    // Each call names its arithmetic; sums of bf16 products stay in float32 to the end.
+    check(
+        cublasSetMathMode(blas_, static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH |
+                                                           CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)),
+        "math mode");
     check(cublasSetAtomicsMode(blas_, options.fast ? CUBLAS_ATOMICS_ALLOWED : CUBLAS_ATOMICS_NOT_ALLOWED),
           "atomics mode");
     check(cudnnCreate(&dnn_), "start");

@@ -6,7 +6,8 @@ namespace swapadvisor::cuda {
 KernelSet cuda_kernels(std::shared_ptr<const Libraries> libraries) {
   KernelSet set;
   add_own_kernels(set);
-  (void)libraries;
+  add_matmul_kernels(set, libraries);
+  add_conv2d_kernels(set, libraries);
   return set;
 }
 

@@ -18,6 +18,10 @@ void add_own_kernels(KernelSet& set) {
   add_sum_kernels(set);
   add_step_kernels(set);
   add_recurrent_cell_kernels(set);
+  add_pool2d_kernels(set);
+  add_average_pool_kernels(set);
+  add_softmax_kernels(set);
+  add_batch_norm_kernels(set);
 }
 
 }  // namespace swapadvisor::cuda

@@ -43,5 +43,20 @@ void add_sum_kernels(KernelSet& set);
 void add_step_kernels(KernelSet& set);
 /// lstm_cell, gru_cell and their backward ops.
 void add_recurrent_cell_kernels(KernelSet& set);
+/// max_pool2d, avg_pool2d and their backward ops.
+void add_pool2d_kernels(KernelSet& set);
+/// adaptive_avg_pool2d, global_avg_pool and their backward ops.
+void add_average_pool_kernels(KernelSet& set);
+/// softmax, softmax_backward.
+void add_softmax_kernels(KernelSet& set);
+/// batch_norm, its backward op, batch_norm_inference.
+void add_batch_norm_kernels(KernelSet& set);
+
+// Families that call cuBLAS and cuDNN.
+
+/// matmul, batched_matmul.
+void add_matmul_kernels(KernelSet& set, const SharedLibraries& libraries);
+/// conv2d and its backward ops.
+void add_conv2d_kernels(KernelSet& set, const SharedLibraries& libraries);
 
 }  // namespace swapadvisor::cuda

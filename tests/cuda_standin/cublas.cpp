@@ -3,18 +3,14 @@
 
 #include <cstdint>
 
+#include "cublas_handle.h"
+
 namespace {
 
-struct Handle {
-  cudaStream_t stream = nullptr;
-  void* workspace = nullptr;
-  std::size_t workspace_bytes = 0;
-  cublasMath_t math = CUBLAS_DEFAULT_MATH;
-  cublasAtomicsMode_t atomics = CUBLAS_ATOMICS_NOT_ALLOWED;
-};
+using Handle = standin::BlasHandle;
 
 Handle* get(cublasHandle_t handle) {
-  return reinterpret_cast<Handle*>(handle);
+  return standin::blas_handle(handle);
 }
 
 }  // namespace
@@ -33,7 +29,8 @@ cublasStatus_t cublasDestroy_v2(cublasHandle_t handle) {
 
 cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, cudaStream_t stream) {
   if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
-  get(handle)->stream = stream;
+  // As cuBLAS does: a workspace is for the stream it was set on.
+  *get(handle) = {stream, nullptr, 0, get(handle)->math, get(handle)->atomics};
   return CUBLAS_STATUS_SUCCESS;
 }
 
