@@ -1,6 +1,7 @@
 #include <swapadvisor/core/cpu_device.h>
 #include <swapadvisor/core/error.h>
 #include <swapadvisor/experiments/command_experiment.h>
+#include <swapadvisor/experiments/measured_run.h>
 #include <swapadvisor/experiments/output.h>
 #include <swapadvisor/experiments/workloads.h>
 #include <swapadvisor/swap/plan_file.h>
@@ -98,6 +99,16 @@ void run_experiments(const ExperimentCommand& c) {
         "which experiment? `swapadvisor experiment --list` shows them; `all` runs them all");
   if (c.out.empty()) throw CLI::ValidationError("--out DIR is required: where the tables and figures go");
   const std::vector<Experiment> experiments = chosen(c.name);
+  if (!c.measure.empty()) {
+    // Before minutes of planning, not after.
+    const int gpu = as_usage([&] { return gpu_index(c.measure); });
+    if (c.name != "all" && c.name != "limit")
+      throw CLI::ValidationError(
+          fmt::format("--measure is for limit and all; {} runs nothing on a GPU", c.name));
+    CudaOptions options;
+    options.index = gpu;
+    open_cuda(options);
+  }
   ResultFolder folder(c.out);
   if (!c.document.empty()) update_document(c.document, {});
   InterruptStop interrupt;

@@ -45,8 +45,6 @@ MeasuredRun run_measured(const MeasuredTask& task, Device& device, const KernelS
   return run;
 }
 
-namespace {
-
 int gpu_index(const std::string& name) {
   int index = 0;
   if (name == "cuda") return index;
@@ -56,8 +54,6 @@ int gpu_index(const std::string& name) {
     fail("--measure takes cuda or cuda:N, not '{}'", name);
   return index;
 }
-
-}  // namespace
 
 ResultTable measure_workloads(const ExperimentOptions& options, const std::vector<Workload>& all) {
   CudaOptions gpu;

@@ -31,6 +31,9 @@ struct MeasuredRun {
 MeasuredRun run_measured(const MeasuredTask& task, Device& device, const KernelSet& kernels,
                          std::stop_token stop);
 
+/// Throws `Error` unless `name` is cuda or cuda:N.
+int gpu_index(const std::string& name);
+
 /// Every workload that this machine's host memory holds, trained for a few steps on `options.measure_on` with
 /// the paper's memory limit: a table of predicted and measured efficiency.
 ResultTable measure_workloads(const ExperimentOptions& options, const std::vector<Workload>& all);

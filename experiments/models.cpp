@@ -49,7 +49,7 @@ ExperimentResult run_models(const ExperimentOptions& options) {
                           fmt::format("{}", all[i].batch_size), fmt::format("{:.1f}", needed / 1e9),
                           fmt::format("{:.2f}", needed / static_cast<double>(paper_memory_bytes)),
                           fmt::format("{:.2f}", total_seconds(graph)), percent_cell(outcomes[i].efficiency()),
-                          percent_cell(p.bound_seconds > 0 ? 100 * p.ideal_seconds / p.bound_seconds : 100),
+                          percent_cell(100 * p.ideal_seconds / p.bound_seconds),
                           fmt::format("{:.0f}", 100 * all[i].bar),
                           fmt::format("{}", outcomes[i].search.evaluations)});
   }

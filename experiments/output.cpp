@@ -2,6 +2,7 @@
 #include <swapadvisor/core/file.h>
 #include <swapadvisor/experiments/output.h>
 
+#include <algorithm>
 #include <filesystem>
 
 namespace swapadvisor {
@@ -43,6 +44,35 @@ std::string html_table(const nlohmann::ordered_json& table) {
     html += "</tr>\n";
   }
   return html + "</tbody></table>\n";
+}
+
+bool has_strings(const nlohmann::ordered_json& list) {
+  return list.is_array() &&
+         std::all_of(list.begin(), list.end(), [](const auto& item) { return item.is_string(); });
+}
+
+/// What `write_page` reads of a manifest is there.
+bool is_entry(const nlohmann::ordered_json& entry) {
+  if (!entry.is_object() || !entry.contains("notes") || !entry.contains("tables") ||
+      !entry.contains("figures"))
+    return false;
+  const auto& tables = entry.at("tables");
+  const auto is_table = [](const nlohmann::ordered_json& table) {
+    return table.is_object() && table.contains("name") && table.at("name").is_string() &&
+           table.contains("columns") && has_strings(table.at("columns")) && table.contains("rows") &&
+           table.at("rows").is_array() &&
+           std::all_of(table.at("rows").begin(), table.at("rows").end(), has_strings);
+  };
+  return has_strings(entry.at("notes")) && has_strings(entry.at("figures")) && tables.is_array() &&
+         std::all_of(tables.begin(), tables.end(), is_table);
+}
+
+bool is_manifest(const nlohmann::ordered_json& manifest) {
+  if (!manifest.is_object() || !manifest.contains("format") || manifest.at("format") != format_name ||
+      !manifest.contains("experiments") || !manifest.at("experiments").is_object())
+    return false;
+  const auto& entries = manifest.at("experiments");
+  return std::all_of(entries.begin(), entries.end(), is_entry);
 }
 
 constexpr const char* page_head = R"(<!doctype html><html lang="en"><head><meta charset="utf-8">
@@ -98,9 +128,7 @@ ResultFolder::ResultFolder(std::string path) : path_(std::move(path)) {
     return;
   }
   manifest_ = nlohmann::ordered_json::parse(read_file(manifest, most_bytes), nullptr, false);
-  if (manifest_.is_discarded() || !manifest_.is_object() || manifest_.value("format", "") != format_name ||
-      !manifest_.contains("experiments") || !manifest_["experiments"].is_object())
-    fail("{}: not a manifest of `swapadvisor experiment`", manifest);
+  if (!is_manifest(manifest_)) fail("{}: not a manifest of `swapadvisor experiment`", manifest);
 }
 
 void ResultFolder::add(const Experiment& experiment, const ExperimentResult& result,
@@ -165,7 +193,7 @@ void update_document(const std::string& path, const ExperimentResult& result) {
     const std::size_t at = text.find(begin);
     if (at == std::string::npos) continue;
     const std::size_t from = at + begin.size(), to = text.find(end, from);
-    if (to == std::string::npos)
+    if (to == std::string::npos || text.find("<!-- experiment:", from) < to)
       fail("{}: there is no line '{}' after '<!-- experiment:{} -->'", path, end, table.name);
     text.replace(from, to - from, markdown_text(table));
   }

@@ -69,7 +69,7 @@ ExperimentResult run_rivals(const ExperimentOptions& options) {
     table.rows.push_back(
         {all[i].system, all[i].workload.name, fmt::format("{:.1f}", 100 * all[i].limit_share),
          all[i].reported, percent_cell(o.efficiency()), percent_cell(1e4 / o.efficiency() - 100),
-         percent_cell(o.planned() ? 100 * o.predicted.ideal_seconds / o.predicted.bound_seconds : 0),
+         percent_cell(100 * o.predicted.ideal_seconds / o.predicted.bound_seconds),
          all[i].device, fmt::format("{:.1f}", o.search.seconds)});
   }
   return {{table},

@@ -14,6 +14,8 @@ struct Spread {
 };
 
 Spread spread_of(std::vector<double> values) {
+  std::erase_if(values, [](double value) { return std::isnan(value); });
+  if (values.empty()) values.push_back(std::nan(""));
   std::sort(values.begin(), values.end());
   return {values.front(), values[values.size() / 2], values.back()};
 }

@@ -10,6 +10,8 @@
 namespace swapadvisor {
 namespace {
 
+constexpr double no_plan = std::numeric_limits<double>::quiet_NaN();
+
 /// Candidates in the paper's encoding, and what they take.
 class Candidates {
  public:
@@ -71,26 +73,28 @@ std::vector<double> best_at(const std::vector<std::int64_t>& budgets, double ide
   return percents;
 }
 
-std::vector<double> anneal(const PlanRequest& request, const std::vector<std::int64_t>& budgets) {
+/// A schedule of its own for each budget: the first part of a long one is too hot to end anywhere.
+double anneal(const PlanRequest& request, std::int64_t budget) {
   // Kirkpatrick et al., Science 1983: a geometric schedule, temperatures as shares of the ideal time.
-  constexpr double hot = 0.2, cold = 0.0005;
+  constexpr double hot = 0.02, cold = 0.0002;
   Candidates candidates(request);
   Genome current = candidates.start(0);
   double current_seconds = 0;
-  const auto last = static_cast<double>(budgets.back());
-  return best_at(budgets, candidates.ideal(), [&](std::int64_t evaluation) {
+  const auto next = [&](std::int64_t evaluation) {
     if (evaluation == 0) return current_seconds = candidates.seconds(current);
     const double temperature =
-        candidates.ideal() * hot * std::pow(cold / hot, static_cast<double>(evaluation) / last);
-    Genome next = candidates.neighbour(current);
-    const double seconds = candidates.seconds(next);
+        candidates.ideal() * hot *
+        std::pow(cold / hot, static_cast<double>(evaluation) / static_cast<double>(budget));
+    Genome neighbour = candidates.neighbour(current);
+    const double seconds = candidates.seconds(neighbour);
     if (seconds <= current_seconds ||
         candidates.draws().chance(std::exp((current_seconds - seconds) / temperature))) {
-      current = std::move(next);
+      current = std::move(neighbour);
       current_seconds = seconds;
     }
     return seconds;
-  });
+  };
+  return best_at({budget}, candidates.ideal(), next).front();
 }
 
 std::vector<double> random_search(const PlanRequest& request, const std::vector<std::int64_t>& budgets) {
@@ -112,7 +116,11 @@ std::vector<double> planner_search(PlanRequest request, const std::string& plann
   std::vector<double> percents;
   for (std::int64_t budget : budgets) {
     request.search_evaluations = budget;
-    percents.push_back(100 * make_planner(planner)->plan(request).predicted.efficiency);
+    percents.push_back(no_plan);
+    try {
+      percents.back() = 100 * make_planner(planner)->plan(request).predicted.efficiency;
+    } catch (const Error&) {  // it does not fit
+    }
   }
   return percents;
 }
@@ -123,19 +131,34 @@ std::vector<double> search(const SearchJob& job, const std::stop_token& stop) {
   request.device = job.device;
   request.seed = job.seed;
   request.stop = stop;
+  std::vector<double> annealed;
   switch (job.method) {
     case SearchMethod::genetic:
       return planner_search(request, "swapadvisor", job.budgets);
     case SearchMethod::joint:
       return planner_search(request, "joint", job.budgets);
     case SearchMethod::annealing:
-      return anneal(request, job.budgets);
+      for (std::int64_t budget : job.budgets) annealed.push_back(anneal(request, budget));
+      return annealed;
     case SearchMethod::random:
       return random_search(request, job.budgets);
     case SearchMethod::greedy:
       return greedy(request, job.budgets);
   }
   return {};
+}
+
+/// A graph that cannot run in the memory has no plan; the other searches go on.
+std::vector<double> search_or_none(const SearchJob& job, const std::stop_token& stop) {
+  const bool in_pools = job.method != SearchMethod::genetic && job.method != SearchMethod::joint;
+  if (const PoolDemand demand(*job.graph);
+      in_pools && pool_bytes(demand, smallest_pool(demand)) > job.device.memory_bytes)
+    return std::vector<double>(job.budgets.size(), no_plan);
+  try {
+    return search(job, stop);
+  } catch (const Error&) {
+    return std::vector<double>(job.budgets.size(), no_plan);
+  }
 }
 
 }  // namespace
@@ -159,7 +182,8 @@ std::string_view name_of(SearchMethod method) {
 std::vector<std::vector<double>> run_searches(const std::vector<SearchJob>& jobs,
                                               const ExperimentOptions& options) {
   std::vector<std::vector<double>> outcomes(jobs.size());
-  run_in_parallel(jobs.size(), options, [&](std::size_t i) { outcomes[i] = search(jobs[i], options.stop); });
+  run_in_parallel(jobs.size(), options,
+                  [&](std::size_t i) { outcomes[i] = search_or_none(jobs[i], options.stop); });
   return outcomes;
 }
 

@@ -22,7 +22,7 @@ struct SearchJob {
   std::uint64_t seed = 1;
 };
 
-/// Per job and budget, the efficiency of the best plan in percent.
+/// Per job and budget, the efficiency of the best plan in percent; NaN where there is none.
 std::vector<std::vector<double>> run_searches(const std::vector<SearchJob>& jobs,
                                               const ExperimentOptions& options);
 

@@ -53,7 +53,7 @@ std::vector<Workload> workloads(ExperimentScale scale) {
 
 DeviceSpec paper_device(ExperimentScale scale) {
   DeviceSpec device = find_device("v100-16g");
-  if (scale == ExperimentScale::tiny) device.memory_bytes = 2'000'000;
+  if (scale == ExperimentScale::tiny) device.memory_bytes = 3'000'000;
   return device;
 }
 
