@@ -177,10 +177,9 @@ TEST(Experiments, ModelsCountsWhatIsThere) {
   const ExperimentResult result = run("models");
   const Rows rows(result.tables[0]);
   ASSERT_EQ(rows.size(), 2u);
-  // 784 inputs, 6 layers of 256, 10 classes.
+  // 16 x 16 inputs, 6 layers of 256, 10 classes.
   EXPECT_EQ(rows.text(0, "workload"), "MLP-6-256");
-  EXPECT_EQ(rows.text(0, "parameters"),
-            std::to_string(784 * 256 + 256 + 5 * (256 * 256 + 256) + 256 * 10 + 10));
+  EXPECT_EQ(rows.text(0, "parameters"), std::to_string(6 * (256 * 256 + 256) + 256 * 10 + 10));
   EXPECT_EQ(rows.text(0, "batch"), "64");
   for (std::size_t i = 0; i < rows.size(); ++i) {
     EXPECT_GT(rows.number(i, "ops"), 20);
@@ -231,7 +230,9 @@ TEST(Experiments, LimitFallsFromAllMemoryAndNeverPassesItsBound) {
     const double share = rows.number(i, "% of need"), percent = rows.number(i, "% of ideal");
     if (share == 100) {
       full.insert(workload);
-      EXPECT_GT(percent, 99.9) << workload << ' ' << planner << ": everything fits";
+      if (planner != "checkpoint") {  // it recomputes whatever the memory
+        EXPECT_GT(percent, 99.9) << workload << ' ' << planner << ": everything fits";
+      }
     }
     if (last.contains(workload + planner)) {
       EXPECT_LT(share, last[workload + planner]);
