@@ -26,7 +26,7 @@ struct Greater {
 /// Every lane gets the reduction of all lanes, in the same bits: `combine` is commutative.
 template <class A, class Combine>
 __device__ inline A warp_reduce(A value, Combine combine) {
-SWAPADVISOR_UNROLL
+  SWAPADVISOR_UNROLL
   for (int lanes = warp_threads / 2; lanes > 0; lanes /= 2)
     value = combine(value, __shfl_xor_sync(whole_warp, value, lanes));
   return value;

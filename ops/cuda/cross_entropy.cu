@@ -22,7 +22,8 @@ struct RowSums {
   A largest, exponentials, values;
 };
 
-/// Online: the sum of exponentials is scaled whenever a larger element turns up. All threads of the row get it.
+/// Online: the sum of exponentials is scaled whenever a larger element turns up. All threads of the row get
+/// it.
 template <int row_threads, class T>
 __device__ inline RowSums<Acc<T>> row_sums(const T* x, std::int64_t n) {
   using A = Acc<T>;

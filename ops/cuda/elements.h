@@ -58,7 +58,8 @@ __device__ inline std::int64_t thread_count() {
   return std::int64_t{gridDim.x} * blockDim.x;
 }
 
-/// Calls body(Width<w>(), first element) for this thread's packs of [0, n): whole packs, then single elements.
+/// Calls body(Width<w>(), first element) for this thread's packs of [0, n): whole packs, then single
+/// elements.
 template <int width, class Body>
 __device__ inline void for_each_pack(std::int64_t n, Body body) {
   const std::int64_t packs = n / width, step = thread_count();
@@ -86,8 +87,8 @@ decltype(auto) visit_elements(DType dtype, F&& f) {
   return visit_floating(dtype, std::forward<F>(f));
 }
 
-/// Calls f<T, G>() for an update: of T = float or double parameters (inputs[0]) by gradients of the same type,
-/// or of float ones by bf16 gradients (inputs[1]).
+/// Calls f<T, G>() for an update: of T = float or double parameters (inputs[0]) by gradients of the same
+/// type, or of float ones by bf16 gradients (inputs[1]).
 template <class F>
 std::unique_ptr<Kernel> visit_update(const KernelRequest& request, F&& f) {
   const DType parameter = request.inputs[0].dtype;

@@ -104,8 +104,7 @@ void add_elementwise_kernels(KernelSet& set) {
   set.add("accumulate", [](const KernelRequest& r) { return binary_kernel(r, Add()); });
   set.add("sub", [](const KernelRequest& r) { return binary_kernel(r, Sub()); });
   set.add("mul", [](const KernelRequest& r) { return binary_kernel(r, Mul()); });
-  set.add("scale",
-          [](const KernelRequest& r) { return unary_kernel(r, Scale{r.as<ScaleOp>().factor()}); });
+  set.add("scale", [](const KernelRequest& r) { return unary_kernel(r, Scale{r.as<ScaleOp>().factor()}); });
   set.add("cast", make_cast);
   set.add("fill", make_fill);
 }

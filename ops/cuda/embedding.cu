@@ -47,8 +47,8 @@ constexpr int warps = element_threads / warp_threads;
 constexpr int sums_per_thread = 4;
 constexpr std::int64_t block_features = sums_per_thread * element_threads;
 
-/// Calls f(place) for the places in [begin, end) that have this id, in order, in all threads of the block. Stops
-/// when f returns false, and returns false then.
+/// Calls f(place) for the places in [begin, end) that have this id, in order, in all threads of the block.
+/// Stops when f returns false, and returns false then.
 template <class F>
 __device__ inline bool for_each_place(const std::int32_t* ids, std::int64_t begin, std::int64_t end,
                                       std::int32_t id, F f) {
@@ -79,14 +79,14 @@ __global__ void __launch_bounds__(element_threads)
   if (!for_each_place(ids, 0, place, id, [](std::int64_t) { return false; })) return;
   double sums[sums_per_thread] = {};
   for_each_place(ids, place, t.places, id, [&](std::int64_t at) {
-SWAPADVISOR_UNROLL
+    SWAPADVISOR_UNROLL
     for (int k = 0; k < sums_per_thread; ++k) {
       const std::int64_t i = from + k * element_threads;
       if (i < t.features) sums[k] += static_cast<double>(widen(dy[at * t.features + i]));
     }
     return true;
   });
-SWAPADVISOR_UNROLL
+  SWAPADVISOR_UNROLL
   for (int k = 0; k < sums_per_thread; ++k) {
     const std::int64_t i = from + k * element_threads;
     if (i < t.features) dweight[id * t.features + i] = static_cast<T>(sums[k]);

@@ -32,8 +32,8 @@ std::unique_ptr<Kernel> make_pad(const KernelRequest& r) {
   const bool channels_last = x.is_channels_last() && y.is_channels_last();
   const std::int64_t images = channels_last ? x.shape[0] : x.shape[0] * x.shape[1];
   const std::int64_t channels = channels_last ? x.shape[1] : 1;
-  const Padding p{x.shape[2], x.shape[3] * channels, y.shape[2],
-                  y.shape[3] * channels, options.top, options.left * channels};
+  const Padding p{x.shape[2],  x.shape[3] * channels,  y.shape[2], y.shape[3] * channels,
+                  options.top, options.left * channels};
   return visit_elements(x.dtype, [=]<class T>() {
     return device_kernel([=](cudaStream_t stream, const KernelArgs& args) {
       launch(pad_rows<T>, static_cast<unsigned>(images * p.out_height), element_threads, 0, stream, p,

@@ -8,16 +8,15 @@ namespace swapadvisor::cuda {
 template <int width, class F, class Y, class... X>
 __device__ inline void map_pack(const F& f, Y* y, Pack<X, width>... x) {
   Pack<Y, width> result;
-SWAPADVISOR_UNROLL
+  SWAPADVISOR_UNROLL
   for (int j = 0; j < width; ++j) result.at[j] = static_cast<Y>(f(widen(x.at[j])...));
   store_pack(y, result);
 }
 
 template <int width, class F, class Y, class... X>
 __global__ void __launch_bounds__(element_threads) map_elements(F f, std::int64_t n, Y* y, const X*... x) {
-  for_each_pack<width>(n, [&]<int w>(Width<w>, std::int64_t i) {
-    map_pack<w>(f, y + i, load_pack<w>(x + i)...);
-  });
+  for_each_pack<width>(
+      n, [&]<int w>(Width<w>, std::int64_t i) { map_pack<w>(f, y + i, load_pack<w>(x + i)...); });
 }
 
 /// Queues y[i] = f(x[i]...) for n elements; y may be one of the operands.

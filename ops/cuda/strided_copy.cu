@@ -154,8 +154,7 @@ void StridedCopy::run(cudaStream_t stream, const std::vector<const void*>& from,
   };
   if (across_.extent == 0 && inner_.strides[0] == 1 && inner_.strides[1] == 1)
     while (bytes < 16 && fits(2 * bytes)) bytes *= 2;
-  visit_bytes(bytes,
-              [&]<class T>(T) { launch_copy<T>(stream, from, to, offsets, bytes / element_bytes_); });
+  visit_bytes(bytes, [&]<class T>(T) { launch_copy<T>(stream, from, to, offsets, bytes / element_bytes_); });
 }
 
 void StridedCopy::run(cudaStream_t stream, const void* from, void* to) const {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <swapadvisor/core/cuda/kernel_language.h>
-#include <swapadvisor/ops/cuda/unroll.h>
 #include <swapadvisor/ops/cpu/strided.h>
+#include <swapadvisor/ops/cuda/unroll.h>
 
 #include <limits>
 
@@ -30,7 +30,7 @@ struct Walk {
   __device__ void locate_as(Number i, std::int64_t (&offsets)[operands]) const {
     for (int d = rank - 1; d >= 0; --d) {
       const Number size = static_cast<Number>(extent[d]), rest = i / size, at = i - rest * size;
-SWAPADVISOR_UNROLL
+      SWAPADVISOR_UNROLL
       for (int k = 0; k < operands; ++k) offsets[k] += static_cast<std::int64_t>(at) * stride[k][d];
       i = rest;
     }
