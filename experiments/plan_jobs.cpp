@@ -62,7 +62,7 @@ std::int64_t evaluations_for(const PlanGraph& graph, const std::string& planner,
   // An evaluation of `joint` walks a graph of 1,000 ops in about a millisecond; one of `swapadvisor` in a
   // quarter.
   const double per_second = (planner == "swapadvisor" ? 4e6 : 1e6) / static_cast<double>(graph.ops.size());
-  const double seconds = options.scale == ExperimentScale::tiny ? 0.02 : options.full ? 60 : 2;
+  const double seconds = options.scale == ExperimentScale::tiny ? 0.02 : options.full ? 60 : 1;
   return std::max<std::int64_t>(50, std::llround(share * seconds * per_second));
 }
 

@@ -55,7 +55,7 @@ ExperimentResult run_rivals(const ExperimentOptions& options) {
                 0, options.seed};
     job.device.memory_bytes =
         static_cast<std::int64_t>(rival.limit_share * static_cast<double>(device_bytes_needed(*job.graph)));
-    job.evaluations = evaluations_for(*job.graph, job.planner, options, 10);
+    job.evaluations = evaluations_for(*job.graph, job.planner, options, 20);
     jobs.push_back(job);
   }
   const std::vector<PlanOutcome> outcomes = run_jobs(jobs, options);
