@@ -3,12 +3,14 @@
 #include <swapadvisor/experiments/command_experiment.h>
 #include <swapadvisor/experiments/measured_run.h>
 #include <swapadvisor/experiments/output.h>
+#include <swapadvisor/experiments/plan_jobs.h>
 #include <swapadvisor/experiments/workloads.h>
 #include <swapadvisor/swap/plan_file.h>
 #include <swapadvisor/train/cli.h>
 
 #include <chrono>
 #include <ctime>
+#include <fstream>
 
 namespace swapadvisor {
 namespace {
@@ -28,6 +30,19 @@ std::string now_utc() {
   char text[32];
   std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
   return text;
+}
+
+/// The processor's name and the cores that this process sees.
+std::string machine() {
+  std::ifstream file("/proc/cpuinfo");
+  std::string line, model = "unknown processor";
+  while (std::getline(file, line))
+    if (line.starts_with("model name")) {
+      if (const std::size_t colon = line.find(": "); colon != std::string::npos)
+        model = line.substr(colon + 2);
+      break;
+    }
+  return fmt::format("{}, {} cores", model, std::thread::hardware_concurrency());
 }
 
 std::vector<Experiment> chosen(const std::string& name) {
@@ -133,6 +148,8 @@ void run_experiments(const ExperimentCommand& c) {
                 {"threads", options.threads},
                 {"seed", options.seed},
                 {"full", options.full},
+                {"evaluations_per_1000_ops", evaluations_per_1000_ops(options)},
+                {"machine", machine()},
                 {"measured_on", experiment.name == "prediction" ? "cpu" : c.measure},
                 {"device", nlohmann::ordered_json::parse(device_to_json(paper_device(options.scale)))}});
     if (!c.document.empty()) update_document(c.document, result);

@@ -14,7 +14,8 @@
 namespace swapadvisor {
 namespace {
 
-constexpr double narrow_panel = 420, wide_panel = 840, panel_height = 300, left = 62, right = 16, top = 34, bottom = 48;
+constexpr double narrow_panel = 420, wide_panel = 840, panel_height = 300, left = 62, right = 16, top = 34,
+                 bottom = 48;
 constexpr double title_height = 40, legend_row = 20, legend_column = 200;
 
 struct Colour {
@@ -149,7 +150,8 @@ class Drawing {
     xs.settle();
     ys.settle();
     ys.high += 0.05 * (ys.high - ys.low);
-    const double x0 = x + left, x1 = x + panel_width(figure_) - right, y0 = y + panel_height - bottom, y1 = y + top;
+    const double x0 = x + left, x1 = x + panel_width(figure_) - right, y0 = y + panel_height - bottom,
+                 y1 = y + top;
     to_x_ = [=](double value) { return x0 + (value - xs.low) / (xs.high - xs.low) * (x1 - x0); };
     to_y_ = [=](double value) { return y0 - (value - ys.low) / (ys.high - ys.low) * (y0 - y1); };
     text((x0 + x1) / 2, y + 22, chart.title, 13, Align::middle);

@@ -36,6 +36,9 @@ struct PlanOutcome {
 /// when a plan is not valid or beats its bound, which would be a bug.
 std::vector<PlanOutcome> run_jobs(const std::vector<PlanJob>& jobs, const ExperimentOptions& options);
 
+/// The budget of a plan of `joint`: a graph of 1,000 ops gets that many, one of N thousand ops an N-th.
+double evaluations_per_1000_ops(const ExperimentOptions& options);
+
 /// A budget of evaluations that takes about as long on every graph: `share` of what the default is.
 std::int64_t evaluations_for(const PlanGraph& graph, const std::string& planner,
                              const ExperimentOptions& options, double share = 1);

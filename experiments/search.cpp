@@ -49,7 +49,7 @@ ExperimentResult run_search(const ExperimentOptions& options) {
   Figure figure{"search", fmt::format("Efficiency found against search effort, {} seeds", seeds), {}};
   std::size_t at = 0;
   for (const Workload& workload : chosen) {
-    Chart chart{workload.name, "evaluations", "% of ideal", true, true, {}, {}};
+    Chart chart{workload.name, "evaluations", "% of ideal", true, false, {}, {}};
     for (SearchMethod method : methods) {
       Series series{std::string(name_of(method)), {}, {}, method == SearchMethod::greedy};
       for (std::size_t b = 0; b < budgets.size(); ++b) {
