@@ -3,7 +3,7 @@
 
 usage: prediction_table.py [--binary build/swapadvisor] [--limits 50 25 10] [--search-seconds 10] [MODEL ...]
 
-Models: resnet50, resnet20, mlp (default: all). One compute thread; the link is slowed down until its speed relative to the
+Models: resnet50, resnet20, mlp, rnn, bert-base, gpt2 (default: all). One compute thread; the link is slowed down until its speed relative to the
 ops is that of a V100 (12e9 bytes/s beside the ops of the cost model `v100-16g`). Where one op needs more than a limit, the limit
 is what that op needs, and marked. Parameters must equal those of the run without a limit, to the bit. Run it on a machine that
 does nothing else. Only Python's standard library is needed.
@@ -20,6 +20,9 @@ MODELS = {
     "resnet50": (["--batch-size", "8", "--image-size", "224"], 6),
     "resnet20": (["--dataset", "mnist", "--data", str(ROOT / "data" / "mnist"), "--batch-size", "128"], 24),
     "mlp": (["--hidden", "1024", "--layers", "40", "--batch-size", "256"], 10),
+    "rnn": (["--hidden", "512", "--layers", "2", "--seq-len", "64", "--batch-size", "64"], 8),
+    "bert-base": (["--hidden", "256", "--layers", "6", "--heads", "4", "--vocab", "4000", "--seq-len", "128", "--batch-size", "16"], 8),
+    "gpt2": (["--hidden", "256", "--layers", "6", "--heads", "4", "--vocab", "256", "--seq-len", "128", "--batch-size", "16"], 8),
 }
 V100_LINK = 12e9
 
