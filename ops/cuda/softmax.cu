@@ -1,6 +1,6 @@
-// softmax and softmax_backward. Own kernels, since cuDNN's softmax takes no masks: a row is read once into
-// registers by a warp, or by a block when it is long; only the longest are read again. Keys that a causal row
-// does not see are neither read nor computed.
+// softmax and softmax_backward, sums in double. Own kernels, since cuDNN's softmax takes no masks: a row is
+// read once into registers by a warp, or by a block when it is long; only the longest are read again. Keys
+// that a causal row does not see are neither read nor computed.
 #include <swapadvisor/ops/cuda/block_reduce.h>
 #include <swapadvisor/ops/cuda/elements.h>
 #include <swapadvisor/ops/cuda/register.h>
@@ -90,10 +90,10 @@ __global__ void __launch_bounds__(rows_block_threads)
   most = row_reduce<row_threads>(most, Greater());
   // No key is seen, or all are NaN: the exponentials below are 0 or NaN.
   if (most == lowest) most = 0;
-  A sum = 0;
+  double sum = 0;
   values.for_each([&](std::int64_t, A v) { sum += std::exp(v - most); });
   sum = row_reduce<row_threads>(sum, Plus());
-  const A inverse = sum == A(0) ? A(0) : A(1) / sum;
+  const A inverse = sum == 0 ? A(0) : static_cast<A>(1 / sum);
   T* result = y + at * rows.keys;
   values.for_each([&](std::int64_t i, A v) { result[i] = static_cast<T>(std::exp(v - most) * inverse); });
   if (present) clear_rest<row_threads>(result, n, rows.keys);
@@ -114,9 +114,9 @@ __global__ void __launch_bounds__(rows_block_threads)
   const std::int64_t at = (present ? row : 0) * rows.keys, n = present ? rows.seen(row) : 0;
   const auto value = [=](std::int64_t i) -> Slope<A> { return {widen(dy[at + i]), widen(y[at + i])}; };
   const OwnValues<row_threads, per_thread, Slope<A>, decltype(value)> values(value, n);
-  A sum = 0;
-  values.for_each([&](std::int64_t, Slope<A> v) { sum += v.dy * v.y; });
-  sum = row_reduce<row_threads>(sum, Plus());
+  double total = 0;
+  values.for_each([&](std::int64_t, Slope<A> v) { total += v.dy * v.y; });
+  const A sum = static_cast<A>(row_reduce<row_threads>(total, Plus()));
   const A scale = static_cast<A>(rows.scale);
   values.for_each(
       [&](std::int64_t i, Slope<A> v) { dx[at + i] = static_cast<T>((v.dy - sum) * v.y * scale); });
