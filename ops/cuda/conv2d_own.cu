@@ -78,24 +78,25 @@ __global__ void __launch_bounds__(element_threads)
   }
 }
 
-// A block per element: sums over all outputs, in a fixed order.
+// A warp per element: sums over all outputs, in a fixed order.
 template <class T>
-__global__ void __launch_bounds__(element_threads)
-    sum_weight_gradient(ConvolutionShape s, const T* x, const T* dy, T* dweight) {
+__global__ void __launch_bounds__(rows_block_threads)
+    sum_weight_gradient(ConvolutionShape s, std::int64_t taps, const T* x, const T* dy, T* dweight) {
+  const std::int64_t element = row_of_block<warp_threads>();
   const std::int64_t group_in = s.in_channels / s.groups, group_out = s.out_channels / s.groups;
-  const Index tap(blockIdx.x, group_in, s.kernel_height, s.kernel_width);  // n: the output channel
+  const Index tap(element, group_in, s.kernel_height, s.kernel_width);  // n: the output channel
   const std::int64_t channel = tap.n / group_out * group_in + tap.c;
-  const std::int64_t count = s.batch * s.out_height * s.out_width;
+  const std::int64_t count = element < taps ? s.batch * s.out_height * s.out_width : 0;
   Acc<T> sum = 0;
-  for (std::int64_t i = threadIdx.x; i < count; i += blockDim.x) {
+  for (std::int64_t i = threadIdx.x % warp_threads; i < count; i += warp_threads) {
     const Index o(i, 1, s.out_height, s.out_width);
     const std::int64_t h = o.h * s.stride[0] - s.padding[0] + tap.h * s.dilation[0];
     const std::int64_t w = o.w * s.stride[1] - s.padding[1] + tap.w * s.dilation[1];
     if (h < 0 || h >= s.height || w < 0 || w >= s.width) continue;
     sum += widen(dy[offset(s.y_step, o.n, tap.n, o.h, o.w)]) * widen(x[offset(s.x_step, o.n, channel, h, w)]);
   }
-  sum = block_reduce(sum, Plus());
-  if (threadIdx.x == 0) dweight[blockIdx.x] = static_cast<T>(sum);
+  sum = warp_reduce(sum, Plus());
+  if (element < taps && threadIdx.x % warp_threads == 0) dweight[element] = static_cast<T>(sum);
 }
 
 template <class Word>
@@ -156,7 +157,7 @@ void queue_convolution_backward_weight(cudaStream_t stream, DType dtype, const C
                                        const void* x, const void* dy, void* dweight) {
   const std::int64_t taps = s.out_channels * (s.in_channels / s.groups) * s.kernel_height * s.kernel_width;
   visit_elements(dtype, [&]<class T>() {
-    launch(sum_weight_gradient<T>, static_cast<unsigned>(taps), element_threads, 0, stream, s,
+    launch(sum_weight_gradient<T>, row_blocks(taps, warp_threads), rows_block_threads, 0, stream, s, taps,
            static_cast<const T*>(x), static_cast<const T*>(dy), static_cast<T*>(dweight));
   });
 }

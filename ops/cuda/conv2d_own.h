@@ -17,7 +17,7 @@ struct ConvolutionShape {
   ConvolutionShape(const TensorSpec& x, const TensorSpec& y, const Conv2dGeometry& geometry);
 };
 
-/// One thread per element of the result (one block per element of dweight): slow but right for all shapes.
+/// One thread per element of the result (one warp per element of dweight): slow but right for all shapes.
 /// `dtype`: f32, f64 or bf16, of all operands. The weight is OIHW.
 void queue_convolution(cudaStream_t stream, DType dtype, const ConvolutionShape& shape, const void* x,
                        const void* weight, void* y);
