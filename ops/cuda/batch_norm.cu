@@ -30,7 +30,6 @@ struct Geometry {
     const std::int64_t together = inner > 1 ? element_threads : column_lines;
     parts = std::clamp<std::int64_t>(outer * inner / (together * per_thread), 1, most);
   }
-  std::int64_t count() const { return outer * inner; }
   std::int64_t numel() const { return outer * channels * inner; }
   /// First element (or row) of a part of a channel's.
   __device__ std::int64_t begin(std::int64_t part) const { return outer * inner * part / parts; }
