@@ -22,7 +22,11 @@ Workload sized(std::string name, std::string model, std::int64_t batch, std::opt
 }
 
 std::vector<Workload> tasks(ExperimentScale scale) {
-  if (scale == ExperimentScale::tiny) return {sized("mlp", "mlp", 32, 64, 2, {})};
+  if (scale == ExperimentScale::tiny) {
+    Workload mlp = sized("mlp", "mlp", 32, 128, 8, {});
+    mlp.options.image_size = 8;
+    return {mlp};
+  }
   Workload resnet{"ResNet-20", "resnet20", {}, 64}, resnet50{"ResNet-50", "resnet50", {}, 4};
   resnet50.options.image_size = 128;
   return {resnet,

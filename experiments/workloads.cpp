@@ -1,6 +1,7 @@
 #include <swapadvisor/core/error.h>
 #include <swapadvisor/experiments/workloads.h>
 #include <swapadvisor/swap/device_spec.h>
+#include <swapadvisor/train/cli.h>
 #include <swapadvisor/train/training_graph.h>
 
 namespace swapadvisor {
@@ -33,11 +34,19 @@ std::vector<Workload> tiny_workloads() {
   return {{"MLP-6-256", "mlp", narrow, 64}, {"RNN-2-128", "rnn", recurrent(2, 128, 6), 32}};
 }
 
-/// The model's inputs and targets decide the rest.
-StepOptions step_options(std::int64_t batch_size) {
+/// As `plan` makes it: with synthetic data.
+struct SettledTask {
+  Model model;
   StepOptions step;
-  step.batch_size = batch_size;
-  return step;
+};
+
+SettledTask task_of(const Workload& workload, std::int64_t batch_size) {
+  TaskOptions options;
+  options.model = workload.model;
+  options.model_options = workload.options;
+  options.batch_size = batch_size;
+  const auto data = options.open(Split::train, 1);
+  return {options.settle(*data), options.step_options(*data)};
 }
 
 }  // namespace
@@ -63,16 +72,16 @@ ComputeSpec paper_compute() {
 }
 
 SharedGraph training_graph(const Workload& workload, std::int64_t batch_size, const ComputeSpec& compute) {
-  const Model model = find_model(workload.model, workload.options);
+  const SettledTask task = task_of(workload, batch_size);
   Graph graph(workload.name);
-  build_training_graph(graph, model, step_options(batch_size));
+  build_training_graph(graph, task.model, task.step);
   return std::make_shared<const PlanGraph>(lower(graph, model_ops(graph, compute)));
 }
 
 SharedGraph inference_graph(const Workload& workload, std::int64_t batch_size, const ComputeSpec& compute) {
-  const Model model = find_model(workload.model, workload.options);
+  const SettledTask task = task_of(workload, batch_size);
   Graph graph(workload.name);
-  build_inference_graph(graph, model, step_options(batch_size));
+  build_inference_graph(graph, task.model, task.step);
   return std::make_shared<const PlanGraph>(lower(graph, model_ops(graph, compute)));
 }
 

@@ -144,8 +144,10 @@ TEST(Figure, SeriesOfOneNameHaveOneColourInAllCharts) {
   Chart one{"", "", "", false, true, {}, {{"a", {{0, 1}, {1, 1}}}, {"b", {{0, 2}, {1, 2}}}}};
   Chart other = one;
   std::swap(other.series[0], other.series[1]);
-  const Picture single = decode(figure_png({"f", "", {one}}));
-  const Picture both = decode(figure_png({"f", "", {one, other}}));
+  // Three charts each, of the same size: with one that has the series, and with two.
+  const Chart empty{"", "", "", false, true, {}, {}};
+  const Picture single = decode(figure_png({"f", "", {one, empty, empty}}));
+  const Picture both = decode(figure_png({"f", "", {one, other, empty}}));
   for (const Pixel& colour : {first_colour, second_colour})
     EXPECT_GT(both.count(colour), 1.5 * static_cast<double>(single.count(colour)));
 }

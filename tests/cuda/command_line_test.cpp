@@ -83,7 +83,7 @@ TEST(CudaCommandLine, TrainsProfilesAndStepsWithTheSameBitsUnderALimit) {
     EXPECT_EQ(process.finish(), 0) << process.error();
     return process.out().empty() ? nlohmann::json() : nlohmann::json::parse(process.out());
   };
-  const auto free = hash({}), limited = hash({"--memory-limit", "50%", "--search-evaluations", "100"});
+  const auto free = hash({}), limited = hash({"--memory-limit", "85%", "--search-evaluations", "100"});
   EXPECT_EQ(free["parameters_hash"], limited["parameters_hash"]);
   EXPECT_LE(limited["device_bytes_peak"], limited["device_bytes_limit"]);
   EXPECT_GT(limited["swap_in_bytes"], free["swap_in_bytes"]);
@@ -93,7 +93,7 @@ TEST(CudaCommandLine, TrainsProfilesAndStepsWithTheSameBitsUnderALimit) {
                   {standin_library});
   EXPECT_EQ(profile.finish(), 0) << profile.error();
   Process plan(
-      {"plan", "--graph", graph, "--device", device, "--memory-limit", "60%", "--search-evaluations", "50"},
+      {"plan", "--graph", graph, "--device", device, "--memory-limit", "85%", "--search-evaluations", "50"},
       {"SWAPADVISOR_CACHE_SIZE=0"});
   EXPECT_EQ(plan.finish(), 0) << plan.error();
 }
