@@ -106,8 +106,10 @@ void JointSearch::move_op(JointCandidate& child, Draws& draws) {
 
 void JointSearch::mutate_recompute(JointCandidate& child, Draws& draws, JointEvaluator& evaluator) {
   const double kind = draws.uniform();
-  if (kind < 0.5)
+  if (kind < 0.35)
     toggle_recompute(child, draws);
+  else if (kind < 0.5)
+    exchange_recomputes(child, draws);
   else if (kind < 0.65)
     change_stays(child, draws);
   else
@@ -123,6 +125,22 @@ void JointSearch::toggle_recompute(JointCandidate& child, Draws& draws) {
   const std::int32_t stretch = draws.chance(0.5) ? 1 : 1 + draws.below(6);
   for (std::int32_t k = first; k < std::min(count, first + stretch); ++k)
     child.again[index(toggles_[index(k)])] = value;
+}
+
+// One op runs again in place of another: the closest of those that may, from some place of the list on.
+void JointSearch::exchange_recomputes(JointCandidate& child, Draws& draws) {
+  if (child.again.empty()) return toggle_recompute(child, draws);
+  const auto count = static_cast<std::int32_t>(toggles_.size());
+  std::int32_t place = draws.below(count);
+  for (const std::uint8_t wanted : {std::uint8_t{1}, std::uint8_t{0}}) {
+    std::int32_t k = 0;
+    while (k < count && child.again[index(toggles_[index((place + k) % count)])] != wanted) ++k;
+    if (k == count) return;
+    place = (place + k) % count;
+    child.again[index(toggles_[index(place)])] = wanted == 0 ? 1 : 0;
+    const std::int32_t reach = draws.chance(0.5) ? std::min(count, 16) : count;
+    place = (place + 1 + draws.below(reach)) % count;
+  }
 }
 
 // Around some place of the order, or everywhere.

@@ -241,6 +241,7 @@ void JointSearch::try_orders() {
   time_orders(0);
   if (best_.order.empty())
     Walker(*table_, request_->device).walk({orders.front(), {}});  // throws: an op does not fit
+  if (parts_.recompute && !pools_) glance_at_recompute();
   if (!parts_.order || done()) return;
   orders.push_back(depth_first_order(dependencies_));
   for (const AffinityWeights& w : weights) {
@@ -248,6 +249,24 @@ void JointSearch::try_orders() {
     orders.push_back(affinity_order(*table_, dependencies_, request_->device.memory_bytes, w));
   }
   time_orders(1);
+}
+
+// Where much has to be made again, any other order without that is of no use as a first plan: a few prices,
+// before the rest of the orders takes its time. Only the best is kept.
+void JointSearch::glance_at_recompute() {
+  constexpr std::int32_t prices = 8;
+  if (done()) return;
+  const std::vector<JointCandidate> chains = chains_;
+  const JointCandidate parent = chains_.front();
+  RecomputeChoice choice(*table_, parent.order);
+  if (!choice.any_eligible()) return;
+  const double low = std::log(choice.lowest_price()), high = std::log(choice.highest_price());
+  RecomputeStyle style{chain_lengths[1], stays_steps[0], true, shared_link(request_->device)};
+  std::vector<PricedStyle> to_try;
+  for (std::int32_t k = 0; k < prices; ++k)
+    to_try.push_back({low + (high - low) * (k + 0.5) / prices, 0, &style});
+  try_styles(parent, choice, to_try);
+  chains_ = chains;
 }
 
 // Prices from where nothing is worth running again to where everything is, in an order that halves the gaps,

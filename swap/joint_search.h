@@ -140,6 +140,7 @@ class JointSearch {
 
   void try_orders();
   void settle_parts(JointCandidate& candidate, std::size_t i) const;
+  void glance_at_recompute();
   void sweep_prices();
   void try_styles(const JointCandidate& parent, RecomputeChoice& choice, std::span<const PricedStyle> to_try);
   void evolve();
@@ -159,6 +160,7 @@ class JointSearch {
   void pull_op(JointCandidate& child, Draws& draws);
   void mutate_recompute(JointCandidate& child, Draws& draws, JointEvaluator& evaluator);
   void toggle_recompute(JointCandidate& child, Draws& draws);
+  void exchange_recomputes(JointCandidate& child, Draws& draws);
   void change_stays(JointCandidate& child, Draws& draws);
   void change_prices(JointCandidate& child, Draws& draws, JointEvaluator& evaluator);
   void bias_buffers(JointCandidate& child, Draws& draws);

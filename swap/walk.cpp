@@ -232,9 +232,9 @@ Walker::Room Walker::clear_range(std::int64_t offset, std::int64_t bytes, std::i
 // ----------------------------------------------------------------------------------------------------
 
 bool Walker::find_room(std::int64_t bytes, std::int32_t step, bool copy_in, Room& room) {
-  const ArenaWindow window = policy_.eviction == WalkPolicy::Eviction::belady
-                                 ? cheapest_window(bytes, step, copy_in)
-                                 : least_recent_window(bytes);
+  const ArenaWindow window = policy_.eviction == WalkPolicy::Eviction::lru
+                                 ? least_recent_window(bytes)
+                                 : cheapest_window(bytes, step, copy_in);
   if (!window.found()) return false;
   room = clear_range(align_in_window(window, bytes), bytes, step, window.first);
   return true;

@@ -108,7 +108,8 @@ ArenaWindow Walker::cheapest_window(std::int64_t bytes, std::int32_t step, bool 
 
   WindowSearch search{bytes, ideal_start_[static_cast<std::size_t>(step)], ideal_start_[order_.size()],
                       no_wait};
-  if (arena_.size() > most_scanned) return cheapest_of_many(search);
+  const bool bounded = policy_.eviction != WalkPolicy::Eviction::distance;  // by what eviction costs the link
+  if (bounded && arena_.size() > most_scanned) return cheapest_of_many(search);
   if (arena_.size() > 0) cheapest_window_in(search, 0, arena_.chunk_count(), arena_.size());
   return search.best;
 }
