@@ -32,6 +32,7 @@ Backend open_cuda(const CudaOptions& options);
 
 /// Name and version of the function that a CUDA library must have: libraries of other versions are refused.
 inline constexpr const char* cuda_entry_point = "swapadvisor_open_cuda_1";
+/// Its type: throws what `open_cuda` does; the caller owns the result.
 using CudaEntryPoint = Backend* (*)(const CudaOptions&);
 
 }  // namespace swapadvisor
