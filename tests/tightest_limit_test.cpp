@@ -144,9 +144,9 @@ Model gated() {
 }
 
 TEST(TightestLimit, InPlaceOpsAndTensorsOfOneElement) {
-  expect_the_same_bits(gated(), adam, 12);
+  expect_the_same_bits(gated(), adam, 48);
   expect_the_same_bits(
-      gated(), [](TrainerOptions& options) { options.step.optimizer = {.name = "sgd", .momentum = 0.9}; }, 2);
+      gated(), [](TrainerOptions& options) { options.step.optimizer = {.name = "sgd", .momentum = 0.9}; }, 48);
 }
 
 TEST(TightestLimit, DroppedPathsAndTwoLosses) {

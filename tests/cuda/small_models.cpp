@@ -32,12 +32,13 @@ std::vector<OpProfile> made_up_profiles(const Graph& graph,
 }  // namespace
 
 std::vector<SmallModel> small_models() {
+  // Large enough that 30 % hold any op with its workspace: that of a product is 64 KiB at least.
   ModelOptions mlp;
   mlp.image_size = 6;
   mlp.channels = 1;
   mlp.classes = 5;
-  mlp.hidden = 24;
-  mlp.layers = 6;
+  mlp.hidden = 64;
+  mlp.layers = 9;
   mlp.dropout = 0.25;
   ModelOptions resnet20;
   resnet20.image_size = 8;
@@ -46,7 +47,7 @@ std::vector<SmallModel> small_models() {
   resnet18.image_size = 32;
   resnet18.width = 8;
   resnet18.classes = 10;
-  ModelOptions lstm = text(2, 16);
+  ModelOptions lstm = text(2, 48);
   lstm.cell = "lstm";
   // Wide enough that the table of positions, 512 or 1024 rows whatever the length, is a small part.
   ModelOptions transformer = text(4, 64);
