@@ -59,7 +59,7 @@ cublasComputeType_t compute_type(DType dtype, bool allow_tf32) {
 /// Room to split the inner dimension into several sums, by the shape alone. cuBLAS needs 16 KiB and has no
 /// use for more than 32 MiB.
 std::int64_t blas_workspace(const Product& p, std::int64_t count) {
-  constexpr std::int64_t least = 64 << 10, most = 32 << 20, splits = 8;
+  constexpr std::int64_t least = 64 << 10, most = 32 << 20, splits = 4;
   const std::int64_t width = p.dtype == DType::f64 ? 8 : 4, result = p.c.rows * p.c.columns;
   if (result > most || count > most) return most;
   return aligned_bytes(std::clamp(result * count * width * splits, least, most));
