@@ -47,7 +47,7 @@ std::vector<SmallModel> small_models() {
   resnet18.image_size = 32;
   resnet18.width = 8;
   resnet18.classes = 10;
-  ModelOptions lstm = text(2, 48);
+  ModelOptions lstm = text(3, 48);
   lstm.cell = "lstm";
   // Wide enough that the table of positions, 512 or 1024 rows whatever the length, is a small part.
   ModelOptions transformer = text(4, 64);
