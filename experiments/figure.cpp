@@ -194,7 +194,7 @@ class Drawing {
       for (double value : values) {
         const double at = to_x_(std::log2(value));
         if (at - last < 34) continue;
-        text(at, y0 + 16, fmt::format("{:.3g}", value), 11, Align::middle);
+        text(at, y0 + 16, fmt::format("{:.4g}", value), 11, Align::middle);
         last = at;
       }
       return;
