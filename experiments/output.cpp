@@ -1,6 +1,7 @@
 #include <swapadvisor/core/error.h>
 #include <swapadvisor/core/file.h>
 #include <swapadvisor/experiments/output.h>
+#include <swapadvisor/train/report_json.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -19,28 +20,15 @@ std::string csv_cell(const std::string& cell) {
   return quoted;
 }
 
-std::string html_escaped(const std::string& text) {
-  std::string result;
-  for (char c : text) {
-    if (c == '<')
-      result += "&lt;";
-    else if (c == '>')
-      result += "&gt;";
-    else if (c == '&')
-      result += "&amp;";
-    else
-      result += c;
-  }
-  return result;
-}
-
 std::string html_table(const nlohmann::ordered_json& table) {
   std::string html = "<table><thead><tr>";
-  for (const auto& column : table.at("columns")) html += fmt::format("<th>{}</th>", html_escaped(column));
+  for (const auto& column : table.at("columns"))
+    html += fmt::format("<th>{}</th>", report::html_text(column.get<std::string>()));
   html += "</tr></thead><tbody>";
   for (const auto& row : table.at("rows")) {
     html += "<tr>";
-    for (const auto& cell : row) html += fmt::format("<td>{}</td>", html_escaped(cell));
+    for (const auto& cell : row)
+      html += fmt::format("<td>{}</td>", report::html_text(cell.get<std::string>()));
     html += "</tr>\n";
   }
   return html + "</tbody></table>\n";
@@ -163,9 +151,10 @@ void ResultFolder::write_page() const {
   for (const Experiment& experiment : experiment_list()) {
     if (!experiments.contains(experiment.name)) continue;
     const auto& entry = experiments.at(experiment.name);
-    html += fmt::format("<h2 id=\"{0}\">{0}: {1}</h2>\n", experiment.name, html_escaped(experiment.summary));
+    html +=
+        fmt::format("<h2 id=\"{0}\">{0}: {1}</h2>\n", experiment.name, report::html_text(experiment.summary));
     for (const auto& note : entry.at("notes"))
-      html += fmt::format("<p class=\"note\">{}</p>\n", html_escaped(note));
+      html += fmt::format("<p class=\"note\">{}</p>\n", report::html_text(note.get<std::string>()));
     for (const auto& figure : entry.at("figures")) {
       std::string svg = read_file(fmt::format("{}/{}.svg", path_, figure.get<std::string>()), most_bytes);
       if (const std::size_t begin = svg.find("<svg"); begin != std::string::npos) svg.erase(0, begin);
