@@ -14,9 +14,14 @@ enum class Mode : std::uint8_t { train, eval };
 /// How a model is built.
 struct ModelContext {
   Mode mode = Mode::train;
-  DType dtype = DType::f32;               ///< of parameters and activations
+  DType dtype = DType::f32;               ///< of activations; parameters too, but f32 where this is bf16
   Layout layout = Layout::channels_last;  ///< of image activations
 };
+
+/// The type of the parameters of a model that computes in `compute`: bf16 has too few bits to add small updates to.
+constexpr DType parameter_type(DType compute) {
+  return compute == DType::bf16 ? DType::f32 : compute;
+}
 
 /// A cheap value: copy it, or derive a child with `scope / "conv1"`. Parameter names join the path with dots.
 class Scope {
@@ -49,7 +54,10 @@ class Scope {
 
   Graph& graph() const { return *graph_; }
   bool training() const { return context_.mode == Mode::train; }
+  /// What layers compute in: the type of activations.
   DType dtype() const { return context_.dtype; }
+  /// Of parameters and running statistics.
+  DType parameter_dtype() const { return parameter_type(context_.dtype); }
   Layout layout() const { return context_.layout; }
   /// For names of ops; parameters go by `parameter` and `state`.
   const std::string& path() const { return path_; }
@@ -57,9 +65,9 @@ class Scope {
     return path_.size() == prefix_ ? path_ + std::string(leaf) : path_ + "." + std::string(leaf);
   }
 
-  /// A trainable parameter "PATH.LEAF", row major, of the scope's dtype.
+  /// A trainable parameter "PATH.LEAF", row major, of `parameter_dtype`.
   Tensor parameter(std::string_view leaf, const Shape& shape, const Initializer& init) const {
-    const TensorSpec spec = TensorSpec::dense(dtype(), shape);
+    const TensorSpec spec = TensorSpec::dense(parameter_dtype(), shape);
     if (Tensor known = made_before(leaf, spec)) return known;
     return graph_->parameter(buffer_name(leaf), spec, init);
   }

@@ -1,6 +1,7 @@
 #include <swapadvisor/models/bert.h>
 #include <swapadvisor/models/transformer.h>
 #include <swapadvisor/ops/add.h>
+#include <swapadvisor/ops/cast.h>
 #include <swapadvisor/ops/embedding.h>
 #include <swapadvisor/ops/gelu.h>
 #include <swapadvisor/ops/linear.h>
@@ -31,9 +32,11 @@ Tensor embeddings(const Scope& scope, const BertInputs& in, const BertOptions& o
   if (length > o.positions)
     fail("[{}] {} tokens are more than the {} positions", scope.path(), length, o.positions);
 
-  Tensor x = embedding(in.ids, words, pad_token, scope.name("word_embeddings"));
-  x = add(x, embedding(in.segments, segments, no_padding_row, segment.path()), scope.name("add_segments"));
-  x = add(x, slice(positions, 0, 0, length), scope.name("add_positions"));
+  Tensor x = look_up(scope, in.ids, words, pad_token, scope.name("word_embeddings"));
+  x = add(x, look_up(scope, in.segments, segments, no_padding_row, segment.path()),
+          scope.name("add_segments"));
+  x = add(x, cast(slice(positions, 0, 0, length), scope.dtype(), position.path() + "/bf16"),
+          scope.name("add_positions"));
   return drop(scope / "dropout", layer_norm(scope / "LayerNorm", x, epsilon), o.dropout);
 }
 
@@ -84,7 +87,8 @@ Tensor predictions(const Scope& scope, Tensor states, Tensor words, const BertOp
   Tensor x = reshape(states, {-1, o.hidden});
   x = gelu(dense(transform / "dense", x, o.hidden), GeluForm::exact, transform.name("gelu"));
   x = layer_norm(transform / "LayerNorm", x, epsilon);
-  return linear(x, words, bias, decoder.path());
+  return linear(x, cast(words, scope.dtype(), decoder.name("weight/bf16")),
+                cast(bias, scope.dtype(), decoder.name("bias/bf16")), decoder.path());
 }
 
 }  // namespace

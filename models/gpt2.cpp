@@ -1,7 +1,9 @@
 #include <swapadvisor/models/gpt2.h>
+#include <swapadvisor/models/layers.h>
 #include <swapadvisor/models/transformer.h>
 #include <swapadvisor/ops/add.h>
 #include <swapadvisor/ops/bias_add.h>
+#include <swapadvisor/ops/cast.h>
 #include <swapadvisor/ops/embedding.h>
 #include <swapadvisor/ops/gelu.h>
 #include <swapadvisor/ops/matmul.h>
@@ -20,9 +22,9 @@ constexpr double epsilon = 1e-5;  // of layer norm
 /// [out]: Transformers' Conv1D.
 Tensor conv1d(const Scope& scope, Tensor x, std::int64_t out, double deviation = transformer_deviation) {
   const Shape s = x.shape();
-  const Tensor weight = scope.parameter("weight", {s[2], out}, Initializer::normal(0, deviation));
-  const Tensor bias = scope.parameter("bias", {out}, Initializer::zeros());
-  const Tensor y = matmul(reshape(x, {s[0] * s[1], s[2]}), weight, false, false, scope.path());
+  const Tensor matrix = weight(scope, "weight", {s[2], out}, Initializer::normal(0, deviation));
+  const Tensor bias = weight(scope, "bias", {out}, Initializer::zeros());
+  const Tensor y = matmul(reshape(x, {s[0] * s[1], s[2]}), matrix, false, false, scope.path());
   return reshape(bias_add(y, bias, scope.path() + "/bias"), {s[0], s[1], out});
 }
 
@@ -62,12 +64,13 @@ Tensor gpt2_lm_head_model(const Scope& scope, Tensor ids, const Gpt2Options& o) 
   if (length > o.positions)
     fail("[{}] {} tokens are more than the {} positions", wpe.path(), length, o.positions);
 
-  Tensor x = embedding(ids, words, no_padding_row, wte.path());
-  x = add(x, slice(positions, 0, 0, length), wpe.path());
+  Tensor x = look_up(scope, ids, words, no_padding_row, wte.path());
+  x = add(x, cast(slice(positions, 0, 0, length), scope.dtype(), wpe.path() + "/bf16"), wpe.path());
   x = drop(transformer / "drop", x, o.dropout);
   for (int i = 0; i < o.layers; ++i) x = block(transformer / "h" / i, x, o);
   x = layer_norm(transformer / "ln_f", x, epsilon);
-  return matmul(reshape(x, {ids.spec().numel(), o.hidden}), words, false, true, scope.name("lm_head"));
+  const Tensor head = cast(words, scope.dtype(), scope.name("lm_head.weight/bf16"));
+  return matmul(reshape(x, {ids.spec().numel(), o.hidden}), head, false, true, scope.name("lm_head"));
 }
 
 }  // namespace swapadvisor

@@ -1,6 +1,7 @@
 #include <swapadvisor/models/layers.h>
 #include <swapadvisor/ops/batch_norm.h>
 #include <swapadvisor/ops/bias_add.h>
+#include <swapadvisor/ops/cast.h>
 #include <swapadvisor/ops/linear.h>
 
 namespace swapadvisor {
@@ -14,6 +15,10 @@ void expect_rank(const Scope& scope, const char* layer, const Tensor& x, int ran
 
 }  // namespace
 
+Tensor weight(const Scope& scope, std::string_view leaf, const Shape& shape, const Initializer& init) {
+  return cast(scope.parameter(leaf, shape, init), scope.dtype(), scope.name(leaf) + "/bf16");
+}
+
 Tensor conv2d(const Scope& scope, Tensor x, std::int64_t out_channels, std::array<std::int64_t, 2> kernel,
               const Conv2dOptions& options, const ConvParameters& parameters) {
   expect_rank(scope, "conv2d", x, 4);
@@ -22,10 +27,10 @@ Tensor conv2d(const Scope& scope, Tensor x, std::int64_t out_channels, std::arra
     fail("[conv2d {}] {} input and {} output channels cannot be split into {} groups", scope.path(),
          in_channels, out_channels, options.groups);
   const Shape shape{out_channels, in_channels / options.groups, kernel[0], kernel[1]};
-  const Tensor weight = scope.parameter("weight", shape, parameters.weight(shape));
-  const Tensor y = conv2d(x, weight, options, scope.path());
+  const Tensor filter = weight(scope, "weight", shape, parameters.weight(shape));
+  const Tensor y = conv2d(x, filter, options, scope.path());
   if (!parameters.bias) return y;
-  const Tensor bias = scope.parameter("bias", {out_channels}, Initializer::zeros());
+  const Tensor bias = weight(scope, "bias", {out_channels}, Initializer::zeros());
   return bias_add(y, bias, scope.name("bias_add"));
 }
 
@@ -42,7 +47,7 @@ Tensor conv2d(const Scope& scope, Tensor x, std::int64_t out_channels, std::int6
 Tensor batch_norm(const Scope& scope, Tensor x, const BatchNormOptions& options) {
   expect_rank(scope, "batch_norm", x, 4);
   const std::int64_t channels = x.shape()[1], count = x.shape().numel() / channels;
-  const TensorSpec statistics = TensorSpec::dense(scope.dtype(), {channels});
+  const TensorSpec statistics = TensorSpec::dense(scope.parameter_dtype(), {channels});
   const Tensor weight = scope.parameter("weight", {channels}, Initializer::constant(1));
   const Tensor bias = scope.parameter("bias", {channels}, Initializer::zeros());
   const Tensor running_mean = scope.state("running_mean", statistics, Initializer::zeros());
@@ -73,9 +78,9 @@ Tensor linear(const Scope& scope, Tensor x, std::int64_t out_features) {
     fail("[linear {}] expects an input of 2 or 3 dimensions, got {}", scope.path(), to_string(x.shape()));
   const Shape shape{out_features, x.shape()[rank - 1]};
   const Initializer init = Initializer::uniform_fan_in(shape);
-  const Tensor weight = scope.parameter("weight", shape, init);
-  const Tensor bias = scope.parameter("bias", {out_features}, init);
-  return linear(x, weight, bias, scope.path());
+  const Tensor matrix = weight(scope, "weight", shape, init);
+  const Tensor bias = weight(scope, "bias", {out_features}, init);
+  return linear(x, matrix, bias, scope.path());
 }
 
 }  // namespace swapadvisor

@@ -10,6 +10,10 @@
 
 namespace swapadvisor {
 
+/// The parameter `scope.parameter(leaf, shape, init)` as the scope's layers compute with it: where they compute in bf16,
+/// a cast of it, "PATH.LEAF/bf16". Call it once per parameter.
+Tensor weight(const Scope& scope, std::string_view leaf, const Shape& shape, const Initializer& init);
+
 /// A rule for the first value of a weight of a shape.
 using WeightInitializer = Initializer (*)(const Shape& shape);
 

@@ -2,6 +2,7 @@
 #include <swapadvisor/models/rnn.h>
 #include <swapadvisor/ops/add.h>
 #include <swapadvisor/ops/bias_add.h>
+#include <swapadvisor/ops/cast.h>
 #include <swapadvisor/ops/concat.h>
 #include <swapadvisor/ops/contiguous.h>
 #include <swapadvisor/ops/dropout.h>
@@ -26,20 +27,23 @@ using Steps = std::vector<Tensor>;
 
 /// Of one direction of a layer, shared by its time steps.
 struct Weights {
-  Tensor ih, hh, bias_ih, bias_hh;
+  Tensor ih, hh;
+  Tensor bias_ih, bias_hh;  ///< not cast yet
 };
 
-Weights make_weights(const Scope& scope, const std::string& suffix, std::int64_t features, const RnnOptions& options) {
+Weights make_weights(const Scope& scope, const std::string& suffix, std::int64_t features,
+                     const RnnOptions& options) {
   const std::int64_t rows = options.hidden * (options.cell == RecurrentCell::lstm ? 4 : 3);
   const double bound = 1 / std::sqrt(static_cast<double>(options.hidden));
   const Initializer init = Initializer::uniform(-bound, bound);
-  return {scope.parameter("weight_ih_" + suffix, {rows, features}, init),
-          scope.parameter("weight_hh_" + suffix, {rows, options.hidden}, init),
-          scope.parameter("bias_ih_" + suffix, {rows}, init), scope.parameter("bias_hh_" + suffix, {rows}, init)};
+  return {weight(scope, "weight_ih_" + suffix, {rows, features}, init),
+          weight(scope, "weight_hh_" + suffix, {rows, options.hidden}, init),
+          scope.parameter("bias_ih_" + suffix, {rows}, init),
+          scope.parameter("bias_hh_" + suffix, {rows}, init)};
 }
 
-/// The state before the first step is 0, so the step does without it. Where no other step follows, it is there all the
-/// same, for the weights of the state are to have their gradient, which is 0.
+/// The state before the first step is 0, so the step does without it. Where no other step follows, it is
+/// there all the same, for the weights of the state are to have their gradient, which is 0.
 Tensor first_state(const Scope& scope, const Weights& weights, const Steps& xs) {
   if (xs.size() > 1) return {};
   const TensorSpec spec = TensorSpec::dense(scope.dtype(), {xs[0].shape()[0], weights.hh.shape()[1]});
@@ -47,7 +51,8 @@ Tensor first_state(const Scope& scope, const Weights& weights, const Steps& xs) 
 }
 
 Steps unroll_lstm(const Scope& scope, const Weights& weights, const Steps& xs) {
-  const Tensor bias = add(weights.bias_ih, weights.bias_hh, scope.name("bias"));
+  const Tensor bias =
+      cast(add(weights.bias_ih, weights.bias_hh, scope.name("bias")), scope.dtype(), scope.name("bias/bf16"));
   LstmState state{first_state(scope, weights, xs), {}};
   Steps hs;
   for (const Tensor& x : xs) {
@@ -62,14 +67,16 @@ Steps unroll_lstm(const Scope& scope, const Weights& weights, const Steps& xs) {
 
 Steps unroll_gru(const Scope& scope, const Weights& weights, const Steps& xs) {
   Tensor h = first_state(scope, weights, xs);
+  const Tensor bias_ih = cast(weights.bias_ih, scope.dtype(), scope.name("bias_ih/bf16")),
+               bias_hh = cast(weights.bias_hh, scope.dtype(), scope.name("bias_hh/bf16"));
   Steps hs;
   for (const Tensor& x : xs) {
     const Scope step = scope / static_cast<int>(hs.size());
-    const Tensor x_gates = linear(x, weights.ih, weights.bias_ih, step.name("input"));
+    const Tensor x_gates = linear(x, weights.ih, bias_ih, step.name("input"));
     const std::string name = step.name("hidden");
     const Tensor h_gates =
-        h ? linear(h, weights.hh, weights.bias_hh, name)
-          : bias_add(fill(scope.graph(), x_gates.spec(), 0, name), weights.bias_hh, name + "/bias");
+        h ? linear(h, weights.hh, bias_hh, name)
+          : bias_add(fill(scope.graph(), x_gates.spec(), 0, name), bias_hh, name + "/bias");
     h = gru_cell(x_gates, h_gates, h, step.name("cell"));
     hs.push_back(h);
   }
@@ -98,17 +105,20 @@ Steps layer(const Scope& scope, int index, const Steps& xs, const RnnOptions& op
 void drop(const Scope& scope, int index, Steps& xs, double probability) {
   if (probability == 0) return;  // asks for no step number
   for (std::size_t t = 0; t < xs.size(); ++t)
-    xs[t] = dropout(xs[t], scope.step_number(), probability, scope.name(fmt::format("l{}_dropout.{}", index, t)));
+    xs[t] =
+        dropout(xs[t], scope.step_number(), probability, scope.name(fmt::format("l{}_dropout.{}", index, t)));
 }
 
 Steps embed(const Scope& scope, Tensor ids, const RnnOptions& options) {
   const std::int64_t samples = ids.shape()[0], steps = ids.shape()[1];
-  const Tensor weight = scope.parameter("weight", {options.vocab, options.hidden}, Initializer::normal(0, 1));
+  const Tensor table = scope.parameter("weight", {options.vocab, options.hidden}, Initializer::normal(0, 1));
   // Time outermost makes a step a dense view.
   const Tensor by_time = contiguous(transpose(ids), scope.name("ids_by_time"));
-  const Tensor x = embedding(by_time, weight, no_padding_row, scope.path());
+  const Tensor x =
+      cast(embedding(by_time, table, no_padding_row, scope.path()), scope.dtype(), scope.path() + "/bf16");
   Steps xs;
-  for (std::int64_t t = 0; t < steps; ++t) xs.push_back(reshape(slice(x, 0, t, 1), {samples, options.hidden}));
+  for (std::int64_t t = 0; t < steps; ++t)
+    xs.push_back(reshape(slice(x, 0, t, 1), {samples, options.hidden}));
   return xs;
 }
 

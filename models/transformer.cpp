@@ -1,6 +1,9 @@
+#include <swapadvisor/models/layers.h>
 #include <swapadvisor/models/transformer.h>
 #include <swapadvisor/ops/batched_matmul.h>
+#include <swapadvisor/ops/cast.h>
 #include <swapadvisor/ops/dropout.h>
+#include <swapadvisor/ops/embedding.h>
 #include <swapadvisor/ops/layer_norm.h>
 #include <swapadvisor/ops/linear.h>
 #include <swapadvisor/ops/reshape.h>
@@ -22,10 +25,15 @@ Tensor split_heads(Tensor x, std::int64_t heads) {
 
 Tensor dense(const Scope& scope, Tensor x, std::int64_t out_features) {
   const std::int64_t in_features = x.shape()[x.shape().rank() - 1];
-  const Tensor weight =
-      scope.parameter("weight", {out_features, in_features}, Initializer::normal(0, transformer_deviation));
-  const Tensor bias = scope.parameter("bias", {out_features}, Initializer::zeros());
-  return linear(x, weight, bias, scope.path());
+  const Tensor matrix =
+      weight(scope, "weight", {out_features, in_features}, Initializer::normal(0, transformer_deviation));
+  const Tensor bias = weight(scope, "bias", {out_features}, Initializer::zeros());
+  return linear(x, matrix, bias, scope.path());
+}
+
+Tensor look_up(const Scope& scope, Tensor ids, Tensor table, std::int64_t padding_row,
+               std::string_view name) {
+  return cast(embedding(ids, table, padding_row, name), scope.dtype(), fmt::format("{}/bf16", name));
 }
 
 Tensor layer_norm(const Scope& scope, Tensor x, double epsilon) {

@@ -13,6 +13,10 @@ inline constexpr double transformer_deviation = 0.02;
 /// x [..., in] → [..., out_features]. Parameters "weight" [out, in], normal, and "bias" [out], zeros.
 Tensor dense(const Scope& scope, Tensor x, std::int64_t out_features);
 
+/// Rows of a parameter [V, D] by ids, in the type that the scope computes in. The table itself stays as it is: the rows
+/// are few.
+Tensor look_up(const Scope& scope, Tensor ids, Tensor table, std::int64_t padding_row, std::string_view name);
+
 /// Layer normalisation over the last dimension. Parameters "weight", ones, and "bias", zeros.
 Tensor layer_norm(const Scope& scope, Tensor x, double epsilon);
 

@@ -13,9 +13,9 @@ namespace {
 
 /// A linear layer as torchvision's VGG initialises it: N(0, 0.01²), no bias at first.
 Tensor dense(const Scope& scope, Tensor x, std::int64_t out) {
-  const Tensor weight = scope.parameter("weight", {out, x.shape()[1]}, Initializer::normal(0, 0.01));
-  const Tensor bias = scope.parameter("bias", {out}, Initializer::zeros());
-  return linear(x, weight, bias, scope.path());
+  const Tensor matrix = weight(scope, "weight", {out, x.shape()[1]}, Initializer::normal(0, 0.01));
+  const Tensor bias = weight(scope, "bias", {out}, Initializer::zeros());
+  return linear(x, matrix, bias, scope.path());
 }
 
 /// 3×3 convolutions, five stages with max pooling behind each. Members of `features` are numbered as in

@@ -49,8 +49,8 @@ Tensor wide_resnet(const Scope& scope, Tensor images, const WideResNetOptions& o
 
   const Scope fc = scope / "fc";
   const Shape shape{options.classes, x.shape()[1]};
-  const Tensor weight = fc.parameter("weight", shape, Initializer::uniform_fan_in(shape));
-  return linear(x, weight, fc.parameter("bias", {options.classes}, Initializer::zeros()), fc.path());
+  const Tensor matrix = weight(fc, "weight", shape, Initializer::uniform_fan_in(shape));
+  return linear(x, matrix, weight(fc, "bias", {options.classes}, Initializer::zeros()), fc.path());
 }
 
 }  // namespace swapadvisor

@@ -1,5 +1,6 @@
 #include <swapadvisor/ops/batch_norm.h>
 #include <swapadvisor/ops/check.h>
+#include <swapadvisor/ops/norm_types.h>
 
 namespace swapadvisor {
 namespace {
@@ -12,7 +13,8 @@ void check_x(const TensorSpec& x, std::string_view what) {
 
 void check_channel_vectors(std::span<const TensorSpec> inputs, const TensorSpec& x,
                            std::initializer_list<std::pair<std::size_t, std::string_view>> vectors) {
-  for (const auto& [i, what] : vectors) require_vector(inputs[i], x.dtype, x.shape[1], what);
+  const DType dtype = norm_parameter_type(x, inputs[vectors.begin()->first]);
+  for (const auto& [i, what] : vectors) require_vector(inputs[i], dtype, x.shape[1], what);
 }
 
 void check_epsilon(double epsilon) {

@@ -65,12 +65,13 @@ class BnRunningUpdateOp final : public Op {
 };
 
 /// Training. x: [N, C, …], rank 2 or more, row major or channels-last (the fast one); gamma, beta: [C] of x's
-/// type. The backward op is "batch_norm_backward" (dy, x, gamma, mean, inverse_deviation) → (dx, dgamma,
-/// dbeta).
+/// type, or f32 where x is bf16. Statistics and the gradients of gamma and beta have gamma's type. The
+/// backward op is "batch_norm_backward" (dy, x, gamma, mean, inverse_deviation) → (dx, dgamma, dbeta).
 BatchNormOutput batch_norm(Tensor x, Tensor gamma, Tensor beta, double epsilon = 1e-5,
                            std::string_view name = {});
 
-/// Evaluation: y = (x − running_mean)/√(running_var + ε)·gamma + beta.
+/// Evaluation, with parameters and statistics of x's type, or f32 where x is bf16: y = (x −
+/// running_mean)/√(running_var + ε)·gamma + beta.
 Tensor batch_norm_inference(Tensor x, Tensor gamma, Tensor beta, Tensor running_mean, Tensor running_var,
                             double epsilon = 1e-5, std::string_view name = {});
 

@@ -1,5 +1,6 @@
 #include <swapadvisor/ops/check.h>
 #include <swapadvisor/ops/layer_norm.h>
+#include <swapadvisor/ops/norm_types.h>
 
 namespace swapadvisor {
 namespace {
@@ -14,9 +15,9 @@ std::int64_t features_of(const TensorSpec& x) {
   return x.shape[x.rank() - 1];
 }
 
-/// Of the statistics: x without its last dimension.
-TensorSpec statistics_of(const TensorSpec& x) {
-  return TensorSpec::dense(x.dtype,
+/// Of the statistics: x without its last dimension, of the weight's type.
+TensorSpec statistics_of(const TensorSpec& x, DType dtype) {
+  return TensorSpec::dense(dtype,
                            Shape(std::span(x.shape.begin(), static_cast<std::size_t>(x.rank() - 1))));
 }
 
@@ -31,9 +32,10 @@ class LayerNormBackwardOp final : public Op {
     const TensorSpec& x = inputs[1];
     check_x(x, "x");
     require_same(inputs[0], "dy", x, "x");
-    require_vector(inputs[2], x.dtype, features_of(x), "weight");
-    require_same(inputs[3], "mean", statistics_of(x), "a statistic of x");
-    require_same(inputs[4], "inverse deviation", statistics_of(x), "a statistic of x");
+    const DType dtype = norm_parameter_type(x, inputs[2]);
+    require_vector(inputs[2], dtype, features_of(x), "weight");
+    require_same(inputs[3], "mean", statistics_of(x, dtype), "a statistic of x");
+    require_same(inputs[4], "inverse deviation", statistics_of(x, dtype), "a statistic of x");
     return {x, inputs[2], inputs[2]};
   }
   Cost cost(std::span<const TensorSpec> inputs, std::span<const TensorSpec> outputs) const override {
@@ -47,10 +49,11 @@ class LayerNormBackwardOp final : public Op {
 std::vector<TensorSpec> LayerNormOp::infer(std::span<const TensorSpec> inputs) const {
   const TensorSpec& x = inputs[0];
   check_x(x, "x");
-  require_vector(inputs[1], x.dtype, features_of(x), "weight");
-  require_vector(inputs[2], x.dtype, features_of(x), "bias");
+  const DType dtype = norm_parameter_type(x, inputs[1]);
+  require_vector(inputs[1], dtype, features_of(x), "weight");
+  require_vector(inputs[2], dtype, features_of(x), "bias");
   if (!(epsilon_ >= 0)) fail("epsilon must not be negative, got {}", epsilon_);
-  return {x, statistics_of(x), statistics_of(x)};
+  return {x, statistics_of(x, dtype), statistics_of(x, dtype)};
 }
 
 Cost LayerNormOp::cost(std::span<const TensorSpec> inputs, std::span<const TensorSpec> outputs) const {

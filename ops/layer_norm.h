@@ -8,7 +8,7 @@ namespace swapadvisor {
 /// What layer normalisation computes.
 struct LayerNormOutput {
   Tensor y;                  ///< of x's spec
-  Tensor mean;               ///< x's shape without its last dimension
+  Tensor mean;               ///< x's shape without its last dimension, of the weight's type
   Tensor inverse_deviation;  ///< the same; 1/√(variance + ε) with the biased variance
 };
 
@@ -29,8 +29,9 @@ class LayerNormOp final : public Op {
   double epsilon_;
 };
 
-/// x: f32 or f64, row major, rank 1 or more; weight, bias: [D], D being x's last dimension. The backward op
-/// is "layer_norm_backward" (dy, x, weight, mean, inverse_deviation) → (dx, dweight, dbias).
+/// x: floating, row major, rank 1 or more; weight, bias: [D], D being x's last dimension, of x's type, or f32
+/// where x is bf16. The statistics and the gradients of weight and bias have the weight's type. The backward
+/// op is "layer_norm_backward" (dy, x, weight, mean, inverse_deviation) → (dx, dweight, dbias).
 LayerNormOutput layer_norm(Tensor x, Tensor weight, Tensor bias, double epsilon = 1e-5,
                            std::string_view name = {});
 

@@ -160,6 +160,16 @@ void TaskOptions::add_to(CLI::App& command, bool model_required) {
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{4096}))
       ->capture_default_str()
       ->group(group);
+  command
+      .add_option("--precision", precision,
+                  "fp32, or bf16: compute in bfloat16, keep and train float32 parameters")
+      ->check(CLI::IsMember({"fp32", "bf16"}))
+      ->capture_default_str()
+      ->group(group);
+}
+
+DType TaskOptions::dtype() const {
+  return precision == "bf16" ? DType::bf16 : DType::f32;
 }
 
 std::unique_ptr<Dataset> TaskOptions::open(Split split, std::uint64_t seed) const {
@@ -206,6 +216,7 @@ StepOptions TaskOptions::step_options(const Dataset& data_set) const {
   StepOptions options;
   options.batch_size = batch_size;
   options.micro_batches = accumulate;
+  options.dtype = dtype();
   options.mean = data_set.mean();
   options.deviation = data_set.deviation();
   return options;

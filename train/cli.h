@@ -51,6 +51,7 @@ struct TaskOptions {
   std::string data, vocab_file, merges_file;
   std::int64_t batch_size = 128;  ///< of a micro-batch
   std::int64_t accumulate = 1;    ///< micro-batches per step
+  std::string precision = "fp32";  ///< what to compute in: fp32, bf16
 
   void add_to(CLI::App& command, bool model_required = true);
   /// The data set of that split, made for the model: synthetic data take its shapes, for example.
@@ -60,8 +61,9 @@ struct TaskOptions {
   /// The model with what the data decide: image size, channels, classes, vocabulary. Options must agree with
   /// them.
   Model settle(const Dataset& dataset) const;
-  /// Scaling of the images and batch size.
+  /// Scaling of the images, batch size, precision.
   StepOptions step_options(const Dataset& dataset) const;
+  DType dtype() const;  ///< that `precision` stands for
 };
 
 struct OptimizerCommandOptions {

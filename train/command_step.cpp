@@ -128,6 +128,8 @@ void write_results(const std::string& path, const Graph& graph, const IterationR
 
 void run_step(const StepCommand& c) {
   const DType dtype = parse_dtype(c.dtype);
+  if (dtype == DType::f64 && c.task.dtype() == DType::bf16)
+    throw CLI::ValidationError("--dtype f64 and --precision bf16 cannot both be");
   const SafetensorsFile file(c.inputs);
   const Model asked = as_usage([&] { return find_model(c.task.model, c.task.model_options); });
   const Shape shape = first_tensor(file, asked).shape;
@@ -138,7 +140,7 @@ void run_step(const StepCommand& c) {
   const StepInputs data = read_inputs(file, model, shape[0], dtype);
   StepOptions step;
   step.batch_size = data.batch_size;
-  step.dtype = dtype;
+  step.dtype = dtype == DType::f64 ? dtype : c.task.dtype();
   step.label_smoothing = c.optimizer.label_smoothing;
   step.optimizer = c.optimizer.optimizer;
   step.output_gradients = true;
@@ -199,7 +201,7 @@ void add_step_command(CLI::App& app) {
                    "`target` [N]")
       ->required();
   command->add_option("--out", c->out, "Result: loss, grad.NAME, NAME (safetensors)")->required();
-  command->add_option("--dtype", c->dtype, "Precision: f32 or f64")
+  command->add_option("--dtype", c->dtype, "Type of parameters and gradients: f32 or f64")
       ->check(CLI::IsMember({"f32", "f64"}))
       ->capture_default_str();
   command->add_option("--seed", c->seed, "Seed of random ops")->check(whole_seed())->capture_default_str();

@@ -12,6 +12,9 @@ namespace swapadvisor {
 ModelTensors add_inputs(Graph& graph, const std::vector<ModelInput>& inputs, const StepOptions& options,
                         const std::string& prefix = {});
 
+/// The logits of a prediction as the loss and metrics read them: f32 where the model computes in bf16.
+Tensor logits_of(const ModelPrediction& prediction, const std::string& name);
+
 /// The labels of a prediction's rows, as a vector. `tensors`: the model's inputs and targets.
 Tensor labels_of(const ModelPrediction& prediction, const ModelTensors& tensors, const std::string& model);
 

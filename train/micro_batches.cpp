@@ -110,19 +110,20 @@ class MicroBatches {
       const ModelPrediction& p = predictions[i];
       const Tensor labels = labels_of(p, tensors, model_.info.name);
       const std::string name = micro_name(k, fmt::format("{}{}", names::loss, i));
-      Tensor loss = softmax_cross_entropy(p.logits, labels, options_.label_smoothing, name);
+      const Tensor logits = logits_of(p, name + "_logits");
+      Tensor loss = softmax_cross_entropy(logits, labels, options_.label_smoothing, name);
       loss = scale_by(loss, count_share(counts_[i], k, name + "_share"), name + "_part");
       if (p.weight != 1) loss = scale(loss, p.weight, name + "_weighted");
       sum = sum ? add(sum, loss, name + "_sum") : loss;
-      if (i == 0) report(k, p, labels);
+      if (i == 0) report(k, p, logits, labels);
     }
     return sum;
   }
 
   /// Metrics of the first prediction.
-  void report(int k, const ModelPrediction& prediction, Tensor labels) {
+  void report(int k, const ModelPrediction& prediction, Tensor logits, Tensor labels) {
     const std::string correct = micro_name(k, names::correct), rows = micro_name(k, names::rows);
-    graph_.output(correct_count(prediction.logits, labels, correct), correct);
+    graph_.output(correct_count(logits, labels, correct), correct);
     if (!row_per_sample(prediction, model_)) graph_.output(label_count(labels, rows), rows);
   }
 

@@ -21,9 +21,11 @@ bool is_image(const ModelInput& input) {
 
 Tensor add_input(Graph& graph, const ModelInput& input, const StepOptions& options, const std::string& name) {
   if (!is_image(input)) return graph.input(name, input.spec(options.batch_size, options.dtype));
-  if (options.mean.empty())
-    return to_layout(graph.input(name, input.spec(options.batch_size, options.dtype)), options.layout,
-                     name + "_layout");
+  if (options.mean.empty()) {
+    const TensorSpec spec = input.spec(options.batch_size, parameter_type(options.dtype));
+    const Tensor x = to_layout(graph.input(name, spec), options.layout, name + "_layout");
+    return cast(x, options.dtype, name + "_bf16");
+  }
   const Tensor raw = graph.input(name, input.spec(options.batch_size, DType::u8));
   return image_to_float(raw, options.dtype, options.layout, options.mean, options.deviation,
                         name + "_to_float");
@@ -37,6 +39,10 @@ ModelTensors add_inputs(Graph& graph, const std::vector<ModelInput>& inputs, con
   for (const ModelInput& input : inputs)
     tensors.emplace(input.name, add_input(graph, input, options, prefix + input.name));
   return tensors;
+}
+
+Tensor logits_of(const ModelPrediction& prediction, const std::string& name) {
+  return cast(prediction.logits, parameter_type(prediction.logits.dtype()), name);
 }
 
 Tensor labels_of(const ModelPrediction& prediction, const ModelTensors& tensors, const std::string& model) {
@@ -83,7 +89,8 @@ Forward build_forward(Graph& graph, const Model& model, const StepOptions& optio
     const Tensor labels = labels_of(p, tensors, model.info.name);
     const std::string name = name_of(predictions, i), own = fmt::format("{}.{}", names::loss, name);
     const bool whole = !several && p.weight == 1, last = i + 1 == predictions.size();
-    Tensor loss = softmax_cross_entropy(p.logits, labels, smoothing, whole ? names::loss : own);
+    const Tensor logits = logits_of(p, own + "_logits");
+    Tensor loss = softmax_cross_entropy(logits, labels, smoothing, whole ? names::loss : own);
     if (several && mode == Mode::eval) {
       const std::string rows = fmt::format("{}.{}", names::rows, name);
       graph.output(loss, own);
@@ -91,7 +98,7 @@ Forward build_forward(Graph& graph, const Model& model, const StepOptions& optio
       forward.parts.push_back({name, own, rows, p.weight});
     }
     if (i == 0) {
-      graph.output(correct_count(p.logits, labels, names::correct), names::correct);
+      graph.output(correct_count(logits, labels, names::correct), names::correct);
       if (!row_per_sample(p, model)) graph.output(label_count(labels, names::rows), names::rows);
     }
     if (p.weight != 1) loss = scale(loss, p.weight, several ? own + "_weighted" : names::loss);
@@ -120,7 +127,7 @@ void build_inference_graph(Graph& graph, const Model& model, const StepOptions& 
   const std::vector<ModelPrediction> predictions =
       model.predict(scope, add_inputs(graph, model.inputs, options));
   if (predictions.empty()) fail("model '{}' predicts nothing", model.info.name);
-  graph.output(predictions.front().logits, names::logits);
+  graph.output(logits_of(predictions.front(), names::logits), names::logits);
 }
 
 std::vector<LossPart> build_evaluation_graph(Graph& graph, const Model& model, const StepOptions& options) {

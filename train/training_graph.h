@@ -43,7 +43,7 @@ struct StepOptions {
   /// called "micro0/NAME", "micro1/NAME", …, and so are `correct` and `rows`. The loss is the mean over the
   /// labels of all of them that count.
   std::int64_t micro_batches = 1;
-  DType dtype = DType::f32;
+  DType dtype = DType::f32;  ///< what to compute in; of parameters too, but f32 where this is bf16
   Layout layout = Layout::channels_last;
   /// Images are uint8 and scaled by these; empty: they are floating and taken as they are.
   std::vector<double> mean, deviation;

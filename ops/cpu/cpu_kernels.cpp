@@ -1,9 +1,12 @@
+#include <swapadvisor/ops/cpu/bfloat16_kernels.h>
 #include <swapadvisor/ops/cpu/cpu_kernels.h>
 #include <swapadvisor/ops/cpu/register.h>
 
 namespace swapadvisor {
 
-KernelSet portable_kernels() {
+namespace {
+
+KernelSet portable_float_kernels() {
   KernelSet set;
   add_elementwise_kernels(set);
   add_batch_norm_kernels(set);
@@ -35,12 +38,18 @@ KernelSet portable_kernels() {
   return set;
 }
 
+}  // namespace
+
+KernelSet portable_kernels() {
+  return with_bfloat16(portable_float_kernels());
+}
+
 KernelSet cpu_kernels() {
-  KernelSet set = portable_kernels();
+  KernelSet set = portable_float_kernels();
 #ifdef SWAPADVISOR_ONEDNN
   add_onednn_kernels(set);
 #endif
-  return set;
+  return with_bfloat16(set);
 }
 
 }  // namespace swapadvisor

@@ -9,6 +9,17 @@
 namespace swapadvisor {
 namespace {
 
+/// What elements of type T are computed in.
+template <class T>
+using Arithmetic = std::conditional_t<std::is_same_v<T, BFloat16>, float, T>;
+
+/// As `visit_floating`, with bf16.
+template <class F>
+decltype(auto) visit_elements(DType dtype, F&& f) {
+  if (dtype == DType::bf16) return f.template operator()<BFloat16>();
+  return visit_floating(dtype, f);
+}
+
 template <class T>
 SWAPADVISOR_INLINE void relu_loop(const T* x, T* y, std::int64_t n) {
   SWAPADVISOR_VECTORISE
@@ -30,13 +41,13 @@ SWAPADVISOR_INLINE void relu_backward_loop(const T* dy, const T* y, T* dx, std::
 template <class T>
 SWAPADVISOR_INLINE void add_loop(const T* a, const T* b, T* y, std::int64_t n) {
   SWAPADVISOR_VECTORISE
-  for (std::int64_t i = 0; i < n; ++i) y[i] = a[i] + b[i];
+  for (std::int64_t i = 0; i < n; ++i) y[i] = T(a[i] + b[i]);
 }
 
 template <class T>
-SWAPADVISOR_INLINE void scale_loop(const T* x, T factor, T* y, std::int64_t n) {
+SWAPADVISOR_INLINE void scale_loop(const T* x, Arithmetic<T> factor, T* y, std::int64_t n) {
   SWAPADVISOR_VECTORISE
-  for (std::int64_t i = 0; i < n; ++i) y[i] = x[i] * factor;
+  for (std::int64_t i = 0; i < n; ++i) y[i] = T(x[i] * factor);
 }
 
 SWAPADVISOR_MULTIVERSION void relu_chunk(const float* x, float* y, std::int64_t n) {
@@ -68,9 +79,23 @@ void scale_chunk(const double* x, double factor, double* y, std::int64_t n) {
   scale_loop(x, factor, y, n);
 }
 
+SWAPADVISOR_MULTIVERSION void relu_chunk(const BFloat16* x, BFloat16* y, std::int64_t n) {
+  relu_loop(x, y, n);
+}
+SWAPADVISOR_MULTIVERSION void relu_backward_chunk(const BFloat16* dy, const BFloat16* y, BFloat16* dx,
+                                                  std::int64_t n) {
+  relu_backward_loop(dy, y, dx, n);
+}
+SWAPADVISOR_MULTIVERSION void add_chunk(const BFloat16* a, const BFloat16* b, BFloat16* y, std::int64_t n) {
+  add_loop(a, b, y, n);
+}
+SWAPADVISOR_MULTIVERSION void scale_chunk(const BFloat16* x, float factor, BFloat16* y, std::int64_t n) {
+  scale_loop(x, factor, y, n);
+}
+
 std::unique_ptr<Kernel> make_relu(const KernelRequest& request) {
   const std::int64_t n = request.outputs[0].numel();
-  return visit_floating(request.outputs[0].dtype, [n]<class T>() {
+  return visit_elements(request.outputs[0].dtype, [n]<class T>() {
     return make_kernel([n](const KernelArgs& args) {
       const T* x = args.in<T>(0);
       T* y = args.out<T>(0);
@@ -82,7 +107,7 @@ std::unique_ptr<Kernel> make_relu(const KernelRequest& request) {
 
 std::unique_ptr<Kernel> make_relu_backward(const KernelRequest& request) {
   const std::int64_t n = request.outputs[0].numel();
-  return visit_floating(request.outputs[0].dtype, [n]<class T>() {
+  return visit_elements(request.outputs[0].dtype, [n]<class T>() {
     return make_kernel([n](const KernelArgs& args) {
       const T *dy = args.in<T>(0), *y = args.in<T>(1);
       T* dx = args.out<T>(0);
@@ -96,7 +121,7 @@ std::unique_ptr<Kernel> make_relu_backward(const KernelRequest& request) {
 /// Also `accumulate`: its output is its first input.
 std::unique_ptr<Kernel> make_add(const KernelRequest& request) {
   const std::int64_t n = request.outputs[0].numel();
-  return visit_floating(request.outputs[0].dtype, [n]<class T>() {
+  return visit_elements(request.outputs[0].dtype, [n]<class T>() {
     return make_kernel([n](const KernelArgs& args) {
       const T *x = args.in<T>(0), *y = args.in<T>(1);
       T* sum = args.out<T>(0);
@@ -109,12 +134,12 @@ std::unique_ptr<Kernel> make_add(const KernelRequest& request) {
 std::unique_ptr<Kernel> make_scale(const KernelRequest& request) {
   const std::int64_t n = request.outputs[0].numel();
   const double factor = request.as<ScaleOp>().factor();
-  return visit_floating(request.outputs[0].dtype, [n, factor]<class T>() {
+  return visit_elements(request.outputs[0].dtype, [n, factor]<class T>() {
     return make_kernel([n, factor](const KernelArgs& args) {
       const T* x = args.in<T>(0);
       T* y = args.out<T>(0);
       parallel_for(n, elementwise_grain, [=](std::int64_t b, std::int64_t e) {
-        scale_chunk(x + b, static_cast<T>(factor), y + b, e - b);
+        scale_chunk(x + b, static_cast<Arithmetic<T>>(factor), y + b, e - b);
       });
     });
   });
@@ -151,14 +176,13 @@ std::unique_ptr<Kernel> make_cast(const KernelRequest& request) {
     }
     return nullptr;
   };
-  if (request.outputs[0].dtype == DType::bf16) return make.template operator()<BFloat16>();
-  return visit_floating(request.outputs[0].dtype, make);
+  return visit_elements(request.outputs[0].dtype, make);
 }
 
 std::unique_ptr<Kernel> make_fill(const KernelRequest& request) {
   const std::int64_t n = request.outputs[0].numel();
   const double value = request.as<FillOp>().value();
-  return visit_floating(request.outputs[0].dtype, [n, value]<class T>() {
+  return visit_elements(request.outputs[0].dtype, [n, value]<class T>() {
     return make_kernel([n, value](const KernelArgs& args) {
       T* y = args.out<T>(0);
       parallel_for(n, elementwise_grain,

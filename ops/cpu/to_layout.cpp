@@ -58,6 +58,8 @@ void add_layout_kernels(KernelSet& set) {
     switch (size_of(x.dtype)) {
       case 1:
         return transposition<std::uint8_t>(batch, rows, cols);
+      case 2:
+        return transposition<std::uint16_t>(batch, rows, cols);
       case 4:
         return transposition<std::uint32_t>(batch, rows, cols);
       default:
