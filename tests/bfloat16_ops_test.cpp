@@ -216,7 +216,9 @@ StepResult one_step(const std::string& name, DType dtype, std::int64_t micro_bat
   }
   interpret(graph, cpu_kernels(), buffers);
   for (const Buffer& buffer : graph.buffers())
-    if (is_model_buffer(buffer)) EXPECT_NE(buffer.spec.dtype, DType::bf16) << buffer.name;
+    if (is_model_buffer(buffer)) {
+      EXPECT_NE(buffer.spec.dtype, DType::bf16) << buffer.name;
+    }
   const auto values = [&](const std::string& output) {
     const Tensor tensor = graph.find(output);
     EXPECT_EQ(tensor.dtype(), DType::f32) << output;
