@@ -276,13 +276,9 @@ TEST(Bfloat16Models, StepIsThatOfFloat32WithinItsPrecision) {
         }
       }
       const double relative = std::sqrt(error / norm);
-      // Not yet bounded: resnet20's gradients differ by a fifth here, through batch norms over few values.
-      if (name != "resnet20") {
-        EXPECT_LT(relative, 0.03) << name << ", " << micro_batches << " micro-batches";
-      }
+      // ResNets at their first values amplify roundings: PyTorch's autocast differs by 0.22 on this one.
+      EXPECT_LT(relative, name == "resnet20" ? 0.3 : 0.03) << name << ", " << micro_batches << " micro-batches";
       RecordProperty(fmt::format("{}_{}", name, micro_batches), fmt::format("{:.2g}", relative));
-      fmt::print("{} in {} micro-batches: loss {:.6f} against {:.6f}, gradients differ by {:.2g}\n", name,
-                 micro_batches, narrow.loss, single.loss, relative);
     }
 }
 
@@ -300,7 +296,7 @@ std::string train(const std::string& name, const std::string& limit) {
 }
 
 TEST(Bfloat16Models, TrainToTheSameBitsUnderALimit) {
-  for (const std::string name : {"resnet20", "mlp"}) EXPECT_EQ(train(name, ""), train(name, "40%")) << name;
+  for (const std::string name : {"resnet20", "mlp"}) EXPECT_EQ(train(name, ""), train(name, "30%")) << name;
 }
 
 }  // namespace

@@ -43,11 +43,11 @@ Problem problem_of(const KernelRequest& r) {
       options.groups == 1
           ? memory::dims{g.out_channels, g.in_channels, g.kernel_height, g.kernel_width}
           : memory::dims{options.groups, g.group_out(), g.group_in(), g.kernel_height, g.kernel_width};
-  const auto f32 = memory::data_type::f32;
+  const auto type = x.dtype == DType::bf16 ? memory::data_type::bf16 : memory::data_type::f32;
   return {g,
-          {{g.batch, g.in_channels, g.height, g.width}, f32, tag},
-          {filters, f32, options.groups == 1 ? memory::format_tag::oihw : memory::format_tag::goihw},
-          {{g.batch, g.out_channels, g.out_height, g.out_width}, f32, tag},
+          {{g.batch, g.in_channels, g.height, g.width}, type, tag},
+          {filters, type, options.groups == 1 ? memory::format_tag::oihw : memory::format_tag::goihw},
+          {{g.batch, g.out_channels, g.out_height, g.out_width}, type, tag},
           pass,
           channels_last};
 }
@@ -68,7 +68,7 @@ Direct make_direct(const Problem& p, const dnnl::engine& engine) {
   const Conv2dOptions& o = p.g.options;
   const memory::dims stride{o.stride[0], o.stride[1]}, dilation{o.dilation[0] - 1, o.dilation[1] - 1};
   const memory::dims padding{o.padding[0], o.padding[1]};
-  const memory::desc any(p.weight.dims(), memory::data_type::f32, memory::format_tag::any);
+  const memory::desc any(p.weight.dims(), p.weight.data_type(), memory::format_tag::any);
   const auto method = algorithm::convolution_direct;
   const primitive_attr attributes = user_scratchpad();
   const convolution_forward::primitive_desc forward(
@@ -217,6 +217,19 @@ std::unique_ptr<Kernel> onednn_conv2d(const KernelRequest& request) {
 
 std::unique_ptr<Kernel> onednn_conv2d(const KernelRequest& request, ConvAlgorithm algorithm) {
   return prepare(request, algorithm);
+}
+
+std::unique_ptr<Kernel> onednn_bfloat16_conv2d(const KernelRequest& request) {
+  set_thread_count(request.context.threads);
+  const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  const Problem problem = problem_of(request);
+  if (overruns_scratchpad(problem.g)) return nullptr;
+  try {
+    const Direct direct = make_direct(problem, engine);
+    return is_reference(direct.implementation) ? nullptr : std::make_unique<DirectKernel>(problem, direct, engine);
+  } catch (const dnnl::error&) {  // it has no convolution of that kind in bf16
+    return nullptr;
+  }
 }
 
 }  // namespace swapadvisor

@@ -1,4 +1,4 @@
-// Choice of a float32 convolution kernel.
+// Choice of a float32 convolution kernel, and oneDNN's in bf16.
 #pragma once
 
 #include <swapadvisor/core/kernel.h>
@@ -14,5 +14,8 @@ enum class ConvAlgorithm : std::uint8_t {
 /// shapes, layout and the kind of implementation that oneDNN has on this machine, or as told.
 std::unique_ptr<Kernel> onednn_conv2d(const KernelRequest& request);
 std::unique_ptr<Kernel> onednn_conv2d(const KernelRequest& request, ConvAlgorithm algorithm);
+
+/// The same by oneDNN's convolution in bf16, sums in f32; null where oneDNN has none but its plain reference code.
+std::unique_ptr<Kernel> onednn_bfloat16_conv2d(const KernelRequest& request);
 
 }  // namespace swapadvisor

@@ -1,4 +1,7 @@
 #include <swapadvisor/ops/cpu/bfloat16_kernels.h>
+#ifdef SWAPADVISOR_ONEDNN
+#include <swapadvisor/ops/cpu/bfloat16_onednn.h>
+#endif
 #include <swapadvisor/ops/cpu/cpu_kernels.h>
 #include <swapadvisor/ops/cpu/register.h>
 
@@ -48,8 +51,12 @@ KernelSet cpu_kernels() {
   KernelSet set = portable_float_kernels();
 #ifdef SWAPADVISOR_ONEDNN
   add_onednn_kernels(set);
-#endif
+  set = with_bfloat16(set);
+  add_onednn_bfloat16_kernels(set);
+  return set;
+#else
   return with_bfloat16(set);
+#endif
 }
 
 }  // namespace swapadvisor
