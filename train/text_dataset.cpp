@@ -267,8 +267,7 @@ Marks find_marks(const Tokenizer& tokenizer, const std::string& vocab_file) {
     const std::int32_t id = tokenizer.find(token);
     if (id < 0)
       fail("masked language modelling needs a vocabulary with {}: {}", token,
-           vocab_file.empty() ? "give a WordPiece vocab.txt with --vocab-file, bytes have no such token"
-                              : fmt::format("'{}' has no such token", vocab_file));
+           fmt::format("'{}' has no such token", vocab_file));
     return id;
   };
   const std::int32_t mask = find("[MASK]");  // the one that tells BERT's vocabularies from others
@@ -282,7 +281,8 @@ std::unique_ptr<Dataset> open_masked(const std::string& path, Split split, const
   std::vector<std::int64_t> lines;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
-    const Tokens line = tokenizer.encode(text.substr(at, end - at));
+    const Tokens line =
+        tokenizer.encode(text.substr(at, end + 1 - at));  // a line's end is a byte like others
     if (!line.empty()) lines.push_back(std::ssize(tokens));
     tokens.insert(tokens.end(), line.begin(), line.end());
     at = end + 1;
@@ -297,13 +297,15 @@ std::unique_ptr<Dataset> open_text(const std::string& path, Split split, const D
   if (options.inputs.empty() || options.targets.empty())
     fail("'{}': text needs a model to know its samples", path);
   if (options.task == Task::sequence_classification) fail("'{}': plain text has no classes to learn", path);
-  const auto tokenizer = open_tokenizer(options.vocab_file, options.merges_file);
+  const bool masked = options.task == Task::masked_language_modelling;
+  const auto tokenizer = masked && options.vocab_file.empty() && options.merges_file.empty()
+                             ? make_byte_tokenizer(true)
+                             : open_tokenizer(options.vocab_file, options.merges_file);
   const std::string whole = read_inflated(path, largest_text);
   const std::size_t cut = split_point(whole);
   const std::string_view text =
       split == Split::train ? std::string_view(whole).substr(0, cut) : std::string_view(whole).substr(cut);
-  if (options.task == Task::masked_language_modelling)
-    return open_masked(path, split, options, *tokenizer, text);
+  if (masked) return open_masked(path, split, options, *tokenizer, text);
   return std::make_unique<CausalText>(path, split, options, tokenizer->encode(text), tokenizer->vocab(),
                                       static_cast<double>(text.size()));
 }

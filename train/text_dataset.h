@@ -17,7 +17,8 @@ namespace swapadvisor {
 /// the model has a target of one element (next sentence: 0 where B follows A, 1 where, in half of the
 /// samples, B is from a random place), else "[CLS] A [SEP]". "token_type_ids" tell A from B. Of the tokens
 /// other than these marks 15 % are to be predicted (at least one): 80 % of those become [MASK], 10 % a random
-/// token, 10 % stay; all others have `ignored_label` (Devlin et al. 2019, "BERT", section 3.1).
+/// token, 10 % stay; all others have `ignored_label` (Devlin et al. 2019, "BERT", section 3.1). Without a
+/// vocabulary file tokens are bytes and these three marks, see `make_byte_tokenizer`.
 ///
 /// In training the first window of an epoch starts at a random place. That, pairs and masks are drawn from
 /// (seed, epoch, sample). Other inputs of the model than these get their `otherwise`. Throws `Error` for

@@ -2,14 +2,19 @@
 #include <swapadvisor/train/tokenizer.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 
 namespace swapadvisor {
 namespace {
 
+constexpr std::array<std::string_view, 3> byte_marks{"[CLS]", "[SEP]", "[MASK]"};
+
 class ByteTokenizer final : public Tokenizer {
  public:
-  std::int64_t vocab() const override { return 256; }
+  explicit ByteTokenizer(bool marks) : marks_(marks) {}
+
+  std::int64_t vocab() const override { return 256 + (marks_ ? std::ssize(byte_marks) : 0); }
   std::vector<std::int32_t> encode(std::string_view text) const override {
     std::vector<std::int32_t> ids(text.size());
     std::transform(text.begin(), text.end(), ids.begin(),
@@ -17,14 +22,19 @@ class ByteTokenizer final : public Tokenizer {
     return ids;
   }
   std::int32_t find(std::string_view token) const override {
-    return token.size() == 1 ? static_cast<unsigned char>(token[0]) : -1;
+    if (token.size() == 1) return static_cast<unsigned char>(token[0]);
+    const auto mark = std::ranges::find(byte_marks, token) - byte_marks.begin();
+    return marks_ && mark < std::ssize(byte_marks) ? static_cast<std::int32_t>(256 + mark) : -1;
   }
+
+ private:
+  bool marks_;
 };
 
 }  // namespace
 
-std::unique_ptr<Tokenizer> make_byte_tokenizer() {
-  return std::make_unique<ByteTokenizer>();
+std::unique_ptr<Tokenizer> make_byte_tokenizer(bool marks) {
+  return std::make_unique<ByteTokenizer>(marks);
 }
 
 std::unique_ptr<Tokenizer> open_tokenizer(const std::string& vocab_file, const std::string& merges_file) {

@@ -25,8 +25,9 @@ class Tokenizer {
   virtual std::int32_t find(std::string_view token) const = 0;
 };
 
-/// Every byte is a token.
-std::unique_ptr<Tokenizer> make_byte_tokenizer();
+/// Every byte is a token: ids 0 to 255. `marks`: behind them BERT's special tokens, [CLS] 256, [SEP] 257 and
+/// [MASK] 258, which no text is encoded as.
+std::unique_ptr<Tokenizer> make_byte_tokenizer(bool marks = false);
 
 /// BERT's tokenizer: control characters go, Chinese characters stand alone, words end at white space and at
 /// punctuation, which stands alone too; then the longest known piece at a time (WordPiece), "##" before those
