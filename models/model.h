@@ -38,9 +38,10 @@ struct ModelOptions {
   std::optional<std::int64_t> vocab{};    ///< different tokens
   std::optional<std::int64_t> heads{};    ///< of attention
   std::optional<std::int64_t> cells{};
-  std::optional<std::string> cell{};         ///< kind of recurrent cell
-  std::optional<double> drop_path{};         ///< probability, in [0, 1)
-  std::optional<double> auxiliary_weight{};  ///< of the loss of an auxiliary classifier
+  std::optional<std::string> cell{};              ///< kind of recurrent cell
+  std::optional<double> drop_path{};              ///< probability, in [0, 1)
+  std::optional<double> auxiliary_weight{};       ///< of the loss of an auxiliary classifier
+  std::optional<std::int64_t> drop_path_steps{};  ///< until that probability is reached
 };
 
 /// Name, sizes and options of a model. Sizes of another task than the model's mean nothing.
@@ -51,7 +52,7 @@ struct ModelInfo {
   std::int64_t image_size = 224;
   std::int64_t classes = 1000;
   /// What else it takes: "width", "hidden", "layers", "dropout", "depth", "heads", "cells", "cell",
-  /// "drop-path", "auxiliary-weight".
+  /// "drop-path", "drop-path-steps", "auxiliary-weight".
   std::vector<std::string> options{};
   Task task = Task::image_classification;
   std::int64_t seq_len = 0;  ///< tokens of a sample, of models of text

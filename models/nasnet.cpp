@@ -77,9 +77,9 @@ Tensor every_second(const Scope& scope, Tensor x, bool from_second) {
 /// What cells are made of. The names of a cell's branches are timm's: comb_iter_0_left, …
 class Cell {
  public:
-  /// `drop`: probability that a branch is dropped.
-  Cell(const Scope& scope, std::int64_t filters, double drop)
-      : scope_(scope), filters_(filters), drop_(drop) {}
+  /// `drop`: probability that a branch is dropped, after `drop_steps` steps of rising.
+  Cell(const Scope& scope, std::int64_t filters, double drop, std::int64_t drop_steps)
+      : scope_(scope), filters_(filters), drop_(drop), drop_steps_(drop_steps) {}
 
   /// To this cell's filters.
   Tensor project(std::string_view name, Tensor x) const {
@@ -149,12 +149,13 @@ class Cell {
   }
   Tensor dropped(const Scope& scope, Tensor x) const {
     if (drop_ == 0) return x;
-    return drop_path(x, scope.step_number(), drop_, scope.name("drop_path"));
+    return drop_path(x, scope.step_number(), drop_, scope.name("drop_path"), drop_steps_);
   }
 
   Scope scope_;
   std::int64_t filters_;
   double drop_;
+  std::int64_t drop_steps_;
 };
 
 /// The cells in order, each reading the two outputs before it.
@@ -222,7 +223,7 @@ class Nasnet {
     const auto all =
         static_cast<double>(options_.cells + 4);  // with two cells of the stem and two reduction cells
     const double drop = scope_.training() ? options_.drop_path * static_cast<double>(++made_) / all : 0;
-    return {scope_ / name, filters, drop};
+    return {scope_ / name, filters, drop, options_.drop_path_steps};
   }
 
   Tensor classifier(Tensor x) const {

@@ -21,8 +21,11 @@ struct NasnetOptions {
   std::int64_t classes = 1000;
   double dropout = 0;  ///< probability before the linear layer, while training (the authors: 0.5)
   /// Probability that a branch of the last cell is dropped for a sample while training, less in earlier cells
-  /// in proportion to their place (the authors: 0.3, reached step by step; here it is the same in all steps).
+  /// in proportion to their place (the authors: 0.3).
   double drop_path = 0;
+  /// Steps over which that probability rises from 0 in proportion to the step (the authors: those of the
+  /// run); 0: it is the same in all steps.
+  std::int64_t drop_path_steps = 0;
   /// Weight of the loss of an auxiliary classifier behind the second stack while training (the authors: 0.4);
   /// 0: there is none, as in timm.
   double auxiliary_weight = 0;

@@ -73,6 +73,7 @@ void expect_taken(const ModelInfo& info, const ModelOptions& options) {
       {"cells", options.cells.has_value(), listed("cells")},
       {"cell", options.cell.has_value(), listed("cell")},
       {"drop-path", options.drop_path.has_value(), listed("drop-path")},
+      {"drop-path-steps", options.drop_path_steps.has_value(), listed("drop-path-steps")},
       {"auxiliary-weight", options.auxiliary_weight.has_value(), listed("auxiliary-weight")}};
   for (const auto& [option, given, taken] : all)
     if (given && !taken) fail("{} takes no option '{}'", info.name, option);
@@ -92,6 +93,7 @@ void check_options(const ModelInfo& info, const ModelOptions& options) {
   expect_range(info.name, "vocabulary size", options.vocab, 1, 1 << 24);
   expect_range(info.name, "number of attention heads", options.heads, 1, 1 << 16);
   expect_range(info.name, "number of cells", options.cells, 1, 10000);
+  expect_range(info.name, "number of steps of drop path", options.drop_path_steps, 0, std::int64_t{1} << 40);
   if (options.dropout && !(*options.dropout >= 0 && *options.dropout < 1))
     fail("the dropout of {} must be at least 0 and below 1, got {}", info.name, *options.dropout);
   if (options.drop_path && !(*options.drop_path >= 0 && *options.drop_path < 1))

@@ -53,6 +53,7 @@ ModelEntry nasnet_a_entry() {
     settled.width = options.width.value_or(settled.width);
     settled.dropout = options.dropout.value_or(settled.dropout);
     settled.drop_path = options.drop_path.value_or(settled.drop_path);
+    settled.drop_path_steps = options.drop_path_steps.value_or(settled.drop_path_steps);
     settled.auxiliary_weight = options.auxiliary_weight.value_or(settled.auxiliary_weight);
     return image_classifier(
         info, [settled](const Scope& scope, Tensor images) { return nasnet_a(scope, images, settled); });
@@ -62,7 +63,7 @@ ModelEntry nasnet_a_entry() {
            3,
            331,
            1000,
-           {"cells", "width", "dropout", "drop-path", "auxiliary-weight"}},
+           {"cells", "width", "dropout", "drop-path", "drop-path-steps", "auxiliary-weight"}},
           make};
 }
 

@@ -34,12 +34,14 @@ OpCase adaptive_case(std::string name, const Shape& x, std::array<std::int64_t, 
           .gradient_tolerance = x.numel() > 5000 ? 0 : 2e-7};
 }
 
-OpCase drop_path_case(std::string name, const Operand& x, double p) {
+OpCase drop_path_case(std::string name, const Operand& x, double p, std::int64_t rise_steps = 0) {
   const Operand step{.shape = {}, .values = constant_values(5), .dtype = DType::i64, .differentiable = false};
-  return {.name = std::move(name),
-          .operands = {x, step},
-          .build = [=](const OperandTensors& in) { return Results{drop_path(in[0], in[1], p, "drop")}; },
-          .gradient_tolerance = x.shape.numel() > 5000 ? 0 : 2e-7};
+  return {
+      .name = std::move(name),
+      .operands = {x, step},
+      .build =
+          [=](const OperandTensors& in) { return Results{drop_path(in[0], in[1], p, "drop", rise_steps)}; },
+      .gradient_tolerance = x.shape.numel() > 5000 ? 0 : 2e-7};
 }
 
 OpCase depthwise_case(std::string name, const Shape& x, std::array<std::int64_t, 2> kernel,
@@ -90,6 +92,7 @@ std::vector<OpCase> vision_cases() {
       drop_path_case("drop_path", image({7, 3, 4, 5}), 0.4),
       drop_path_case("drop_path_matrix", {.shape = {9, 11}}, 0.7),
       drop_path_case("drop_path_vector", {.shape = {13}}, 0.5),
+      drop_path_case("drop_path_rising", {.shape = {19, 6}}, 0.8, 10),
       drop_path_case("drop_path_large", image({11, 9, 31, 37}), 0.3),
       depthwise_case("depthwise_3x3", {2, 37, 4, 5}, {3, 3}, {.padding = {1, 1}}),
       depthwise_case("depthwise_5x5_strided", {2, 35, 6, 7}, {5, 5}, {.stride = {2, 2}, .padding = {2, 2}}),

@@ -194,6 +194,17 @@ TEST(VisionModels, NasnetDropsLaterBranchesMoreOften) {
   ASSERT_EQ(drop.size(), order.size());
   for (std::size_t i = 0; i < order.size(); ++i)
     EXPECT_NEAR(drop.at(order[i]), 0.05 * (static_cast<double>(i) + 1), 1e-15);
+  const Network rising("nasnet-a",
+                       {.image_size = 96, .width = 4, .cells = 3, .drop_path = 0.35, .drop_path_steps = 200});
+  for (const Node& node : rising.graph->nodes())
+    if (const auto* op = dynamic_cast<const DropPathOp*>(node.op.get())) {
+      const double last = drop.at(node.name.substr(0, node.name.find('.')));
+      EXPECT_EQ(op->probability(0), 0);
+      EXPECT_NEAR(op->probability(50), last / 4, 1e-15);
+      EXPECT_EQ(op->probability(200), last);
+      EXPECT_EQ(op->probability(10000), last);
+    }
+  EXPECT_EQ(rising.count("drop_path"), network.count("drop_path"));
   // Branches, not identities: 8 of a normal cell's, 9 of a reduction's.
   EXPECT_EQ(network.count("drop_path"), 3 * 8 + 4 * 9);
   EXPECT_EQ(Network("nasnet-a", options, {Mode::eval}).count("drop_path"), 0);

@@ -96,14 +96,25 @@ TEST(MaxPool2d, OfAWindowThatReachesBeyondASmallImage) {
 }
 
 std::vector<float> drop_ones(const Shape& shape, double p, std::int64_t step, std::uint64_t seed,
-                             int threads = 1) {
+                             int threads = 1, std::int64_t rise_steps = 0) {
   Graph graph;
   const Tensor x = graph.input("x", TensorSpec::dense(DType::f32, shape));
-  const Tensor y = drop_path(x, graph.input("step", TensorSpec::dense(DType::i64, {})), p, "drop");
+  const Tensor y =
+      drop_path(x, graph.input("step", TensorSpec::dense(DType::i64, {})), p, "drop", rise_steps);
   HostBuffers buffers{{"x", to_bytes(std::vector<float>(static_cast<std::size_t>(shape.numel()), 1.0F))},
                       {"step", to_bytes<std::int64_t>({step})}};
   interpret(graph, cpu_kernels(), buffers, {.threads = threads, .seed = seed});
   return from_bytes<float>(buffers.at(y.name()));
+}
+
+TEST(DropPath, RisesWithTheSteps) {
+  for (const std::int64_t step : {0, 25, 100, 5000}) {
+    const double p = 0.8 * std::min(1.0, static_cast<double>(step) / 100);
+    const auto found = drop_ones({400, 2}, 0.8, step, 7, 1, 100);
+    EXPECT_EQ(found, drop_ones({400, 2}, p, step, 7));
+    const auto dropped = static_cast<double>(std::count(found.begin(), found.end(), 0.0F)) / 800;
+    EXPECT_NEAR(dropped, p, 0.1) << step;
+  }
 }
 
 TEST(DropPath, DropsWholeSamplesByTheBitsOfRandomStream) {
@@ -135,6 +146,7 @@ TEST(DropPath, Errors) {
   EXPECT_EQ(drop_path(x, step, 0).id(), x.id());
   for (const double p : {-0.1, 1.0, std::nan("")})
     expect_error([&] { drop_path(x, step, p, "d"); }, "[drop_path d] the drop probability must be in [0, 1)");
+  expect_error([&] { drop_path(x, step, 0.5, "d", -1); }, "the drop probability cannot rise over -1 steps");
   expect_error([&] { drop_path(x, x, 0.5, "d"); }, "step number must be a i64 scalar, got f32[3]");
   const Tensor scalar = graph.input("s", TensorSpec::dense(DType::f32, {}));
   expect_error([&] { drop_path(scalar, step, 0.5, "d"); }, "x must have a dimension of samples");

@@ -123,6 +123,10 @@ void TaskOptions::add_to(CLI::App& command, bool model_required) {
   command.add_option("--drop-path", model_options.drop_path, "NASNet: probability that a branch of the last cell is dropped")
       ->check(finite_range(0, std::nextafter(1.0, 0.0)))
       ->group(group);
+  command.add_option("--drop-path-steps", model_options.drop_path_steps,
+                     "NASNet: steps over which --drop-path rises from 0, such as those of the run; 0 (default): it does not")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40))
+      ->group(group);
   command.add_option("--auxiliary-weight", model_options.auxiliary_weight,
                      "NASNet: weight of the loss of an auxiliary classifier; 0: there is none")
       ->check(finite_range(0, 1e6))

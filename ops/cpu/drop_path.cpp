@@ -32,14 +32,15 @@ void drop_samples(const RandomStream& random, double p, std::int64_t size, const
 }
 
 std::unique_ptr<Kernel> make_drop_path(const KernelRequest& request) {
-  const auto& op = request.as<DropPathOp>();
+  const auto op = request.as<DropPathOp>();
   const std::int64_t n = request.inputs[0].numel(), size = n / request.inputs[0].shape[0];
   const RandomStream of_step_zero{request.context.seed, op.draw_id(), 0};
-  const double p = op.p();
   return visit_floating(request.inputs[0].dtype, [=]<class T>() {
     return make_kernel([=](const KernelArgs& args) {
+      const std::int64_t step = *args.in<std::int64_t>(1);
+      const double p = op.probability(step);
       RandomStream random = of_step_zero;
-      random.step = static_cast<std::uint32_t>(*args.in<std::int64_t>(1));
+      random.step = static_cast<std::uint32_t>(step);
       parallel_for(n, elementwise_grain, [&](std::int64_t b, std::int64_t e) {
         drop_samples(random, p, size, args.in<T>(0), args.out<T>(0), b, e);
       });
