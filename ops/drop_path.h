@@ -8,9 +8,14 @@
 
 namespace swapadvisor {
 
+/// In that step, counted from 0: p · min(1, step / rise_steps); p where `rise_steps` is 0. For kernels.
+constexpr double drop_path_probability(double p, std::int64_t rise_steps, std::int64_t step) {
+  return rise_steps == 0 ? p : p * std::min(1.0, static_cast<double>(step) / static_cast<double>(rise_steps));
+}
+
 /// "drop_path": (x [N, …], step_number) → y. Sample n is zero when RandomStream{seed, draw_id,
-/// step}.uniform(n) < q, else x multiplied by 1/(1 − q). q is p; with `rise_steps` it grows with the steps,
-/// see `probability`. Draws are made again in the backward pass, never stored. Backward is the same map of
+/// step}.uniform(n) < q, else x multiplied by 1/(1 − q). q is `drop_path_probability` of
+/// p and `rise_steps`. Draws are made again in the backward pass, never stored. Backward is the same map of
 /// dy, under type "drop_path_backward".
 class DropPathOp final : public Op {
  public:
@@ -18,11 +23,7 @@ class DropPathOp final : public Op {
       : p_(p), draw_id_(draw_id), backward_(backward), rise_steps_(rise_steps) {}
   double p() const { return p_; }
   std::int64_t rise_steps() const { return rise_steps_; }
-  /// In that step, counted from 0: p · min(1, step / rise_steps); p where `rise_steps` is 0.
-  double probability(std::int64_t step) const {
-    if (rise_steps_ == 0) return p_;
-    return p_ * std::min(1.0, static_cast<double>(step) / static_cast<double>(rise_steps_));
-  }
+  double probability(std::int64_t step) const { return drop_path_probability(p_, rise_steps_, step); }
   std::uint32_t draw_id() const { return draw_id_; }
 
   std::string_view type() const override { return backward_ ? "drop_path_backward" : "drop_path"; }

@@ -1,4 +1,5 @@
-// oneDNN's bf16: which ops it takes on a processor that multiplies bf16, and, on every machine, the same kernels in f32.
+// oneDNN's bf16: which ops it takes on a processor that multiplies bf16, and, on every machine, the same
+// kernels in f32.
 #include <gtest/gtest.h>
 #include <swapadvisor/ops/cpu/cpu_kernels.h>
 
@@ -20,7 +21,8 @@ bool is_product(const Node& node) {
   return node.op->type() == "matmul" || node.op->type() == "batched_matmul";
 }
 
-/// The test ops and the portable kernels, but products by oneDNN's primitive where it has one; `taken` counts them.
+/// The test ops and the portable kernels, but products by oneDNN's primitive where it has one; `taken` counts
+/// them.
 KernelSet with_primitives(int& taken) {
   KernelSet set = with_test_ops(portable_kernels());
   const auto portable = std::make_shared<const KernelSet>(set);
@@ -53,7 +55,8 @@ TEST(OnednnBfloat16, ProductsInFloat32AreThoseOfPortableKernels) {
       double largest = 0;
       for (double v : a) largest = std::max(largest, std::abs(v));
       for (std::size_t i = 0; i < a.size(); ++i)
-        ASSERT_NEAR(b[i], a[i], 2 * op_case.f32_tolerance * largest) << op_case.name << " " << buffer.name << "[" << i << "]";
+        ASSERT_NEAR(b[i], a[i], 2 * op_case.f32_tolerance * largest)
+            << op_case.name << " " << buffer.name << "[" << i << "]";
     }
   }
   EXPECT_GT(taken, products / 2) << "of " << products << " products oneDNN took few";
@@ -79,8 +82,8 @@ TEST(OnednnBfloat16, TakesProductsAndConvolutionsWhereTheProcessorHasBfloat16) {
       if (typeid(a) != typeid(b)) types.insert(type);
     }
   }
-  EXPECT_EQ(types, (std::set<std::string>{"batched_matmul", "conv2d", "conv2d_backward_data", "conv2d_backward_weight",
-                                          "matmul"}));
+  EXPECT_EQ(types, (std::set<std::string>{"batched_matmul", "conv2d", "conv2d_backward_data",
+                                          "conv2d_backward_weight", "matmul"}));
 }
 
 }  // namespace

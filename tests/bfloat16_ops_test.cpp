@@ -277,7 +277,8 @@ TEST(Bfloat16Models, StepIsThatOfFloat32WithinItsPrecision) {
       }
       const double relative = std::sqrt(error / norm);
       // ResNets at their first values amplify roundings: PyTorch's autocast differs by 0.22 on this one.
-      EXPECT_LT(relative, name == "resnet20" ? 0.3 : 0.03) << name << ", " << micro_batches << " micro-batches";
+      EXPECT_LT(relative, name == "resnet20" ? 0.3 : 0.03)
+          << name << ", " << micro_batches << " micro-batches";
       RecordProperty(fmt::format("{}_{}", name, micro_batches), fmt::format("{:.2g}", relative));
     }
 }

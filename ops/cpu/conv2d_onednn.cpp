@@ -165,8 +165,8 @@ bool gemm_wins_on_avx2(const Conv2dGeometry& g, Pass pass) {
   return false;
 }
 
-/// oneDNN 2.6 gathers the pixels of a strided 1×1 convolution vector by vector, past the end of its scratchpad where the
-/// channels do not fill one (seen in weight gradients of 2, 4 and 7 channels).
+/// oneDNN 2.6 gathers the pixels of a strided 1×1 convolution vector by vector, past the end of its
+/// scratchpad where the channels do not fill one (seen in weight gradients of 2, 4 and 7 channels).
 bool overruns_scratchpad(const Conv2dGeometry& g) {
   return g.taps() == 1 && (g.options.stride[0] > 1 || g.options.stride[1] > 1) && g.in_channels % 16 != 0;
 }
@@ -190,8 +190,9 @@ std::unique_ptr<Kernel> gemm_kernel(const KernelRequest& r) {
   return nullptr;
 }
 
-/// oneDNN 2.6 has code of its own for depthwise convolutions ("jit_dw"), but not for weight gradients of kernels larger
-/// than 3×3: it takes each channel for a group of a vector's width there, several times slower than our loops.
+/// oneDNN 2.6 has code of its own for depthwise convolutions ("jit_dw"), but not for weight gradients of
+/// kernels larger than 3×3: it takes each channel for a group of a vector's width there, several times slower
+/// than our loops.
 bool loops_win(std::string_view implementation) {
   return !implementation.starts_with("jit_dw");
 }
@@ -226,7 +227,8 @@ std::unique_ptr<Kernel> onednn_bfloat16_conv2d(const KernelRequest& request) {
   if (overruns_scratchpad(problem.g)) return nullptr;
   try {
     const Direct direct = make_direct(problem, engine);
-    return is_reference(direct.implementation) ? nullptr : std::make_unique<DirectKernel>(problem, direct, engine);
+    return is_reference(direct.implementation) ? nullptr
+                                               : std::make_unique<DirectKernel>(problem, direct, engine);
   } catch (const dnnl::error&) {  // it has no convolution of that kind in bf16
     return nullptr;
   }

@@ -15,7 +15,8 @@ enum class ConvAlgorithm : std::uint8_t {
 std::unique_ptr<Kernel> onednn_conv2d(const KernelRequest& request);
 std::unique_ptr<Kernel> onednn_conv2d(const KernelRequest& request, ConvAlgorithm algorithm);
 
-/// The same by oneDNN's convolution in bf16, sums in f32; null where oneDNN has none but its plain reference code.
+/// The same by oneDNN's convolution in bf16, sums in f32; null where oneDNN has none but its plain reference
+/// code.
 std::unique_ptr<Kernel> onednn_bfloat16_conv2d(const KernelRequest& request);
 
 }  // namespace swapadvisor

@@ -55,8 +55,9 @@ __global__ void __launch_bounds__(element_threads)
 /// `size` elements per sample, which share a draw.
 template <class T>
 __global__ void __launch_bounds__(element_threads)
-    drop_samples(RandomStream random, double p, std::int64_t size, std::int64_t n, T* y, const T* x,
-                 const std::int64_t* step) {
+    drop_samples(RandomStream random, double most, std::int64_t rise_steps, std::int64_t size, std::int64_t n,
+                 T* y, const T* x, const std::int64_t* step) {
+  const double p = drop_path_probability(most, rise_steps, *step);
   random.step = static_cast<std::uint32_t>(*step);
   const Acc<T> scale = static_cast<Acc<T>>(1 / (1 - p));
   for_each_group(n, x, y, [&](std::int64_t group, T* values, int count) {
@@ -95,10 +96,11 @@ std::unique_ptr<Kernel> make_drop_path(const KernelRequest& request) {
   const std::int64_t n = request.inputs[0].numel(), size = n / request.inputs[0].shape[0];
   const RandomStream random{request.context.seed, op.draw_id(), 0};
   const double p = op.p();
+  const std::int64_t rise_steps = op.rise_steps();
   return visit_elements(request.inputs[0].dtype, [=]<class T>() {
     return device_kernel([=](cudaStream_t stream, const KernelArgs& args) {
-      launch(drop_samples<T>, group_blocks(n), element_threads, 0, stream, random, p, size, n, args.out<T>(0),
-             args.in<T>(0), args.in<std::int64_t>(1));
+      launch(drop_samples<T>, group_blocks(n), element_threads, 0, stream, random, p, rise_steps, size, n,
+             args.out<T>(0), args.in<T>(0), args.in<std::int64_t>(1));
     });
   });
 }
