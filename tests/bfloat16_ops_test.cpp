@@ -297,7 +297,8 @@ std::string train(const std::string& name, const std::string& limit) {
 }
 
 TEST(Bfloat16Models, TrainToTheSameBitsUnderALimit) {
-  for (const std::string name : {"resnet20", "mlp"}) EXPECT_EQ(train(name, ""), train(name, "30%")) << name;
+  EXPECT_EQ(train("resnet20", ""), train("resnet20", "30%"));
+  EXPECT_EQ(train("mlp", ""), train("mlp", "40%")) << "one update needs more than 30 % of it";
 }
 
 }  // namespace
