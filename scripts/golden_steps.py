@@ -13,7 +13,6 @@ worst of its kernels.
 """
 
 import json
-import math
 import sys
 from pathlib import Path
 
@@ -23,10 +22,12 @@ import torch
 import torchvision
 
 import philox
+from golden_fingerprint import fingerprint, rounded, set_norm
 from torch_models import defaults, make_model, make_optimizer, optimizer_step, start_labels, start_value, value_range
 
 SEED = 2021
 PROJECTIONS = 4
+DIGITS = 12
 VARIANTS = {
     "vgg16": {"model": {"name": "vgg16", "image_size": 64, "classes": 7, "width": 4, "hidden": 24}, "batch": 3},
     "wrn28-10": {"model": {"name": "wrn28-10", "image_size": 20, "classes": 7, "depth": 10, "width": 1}, "batch": 3},
@@ -83,23 +84,6 @@ def float32_steps(variant, values):
     return steps
 
 
-def rounded(value):
-    return float(f"{value:.12e}")
-
-
-def fingerprint(value):
-    flat = value.reshape(-1)
-    if flat.size <= PROJECTIONS:
-        return {"values": [rounded(v) for v in flat]}
-    bits = philox.named_stream("signs", SEED).bits(flat.size)
-    signs = ((bits[None, :] >> np.arange(PROJECTIONS, dtype=np.uint32)[:, None]) & 1).astype(np.float64) * 2 - 1
-    return {"projections": [rounded(p) for p in signs @ flat]}
-
-
-def set_norm(of_set):
-    return math.sqrt(sum(float(np.vdot(v, v)) for v in of_set.values()))
-
-
 def write(name, folder):
     variant = VARIANTS[name]
     start, values = start_values(variant)
@@ -109,8 +93,9 @@ def write(name, folder):
     for set_name, of_set in exact.items():
         whole = set_norm(of_set)
         error = max(set_norm({k: v - of_set[k] for k, v in single[set_name].items()}) for single in singles) / whole
-        results = [{"name": k, "norm": rounded(np.linalg.norm(v))} | fingerprint(v) for k, v in of_set.items()]
-        golden["expected"][set_name] = {"norm": rounded(whole), "float32_error": float(f"{error:.3g}"), "results": results}
+        results = [{"name": k, "norm": rounded(np.linalg.norm(v), DIGITS)} | fingerprint(v, SEED, PROJECTIONS, DIGITS)
+                   for k, v in of_set.items()]
+        golden["expected"][set_name] = {"norm": rounded(whole, DIGITS), "float32_error": float(f"{error:.3g}"), "results": results}
         print(f"{name:13} {set_name:11} {len(results):4} results, norm {whole:.6g}, float32 error {error:.2g}")
     path = folder / f"{name}_step.json"
     path.write_text(json.dumps(golden).replace('{"name"', '\n{"name"') + "\n")

@@ -12,7 +12,6 @@ step, |a - b| / |b| over the whole set, the worse of one with and one without on
 """
 
 import json
-import math
 import sys
 from pathlib import Path
 
@@ -21,6 +20,7 @@ import torch
 import transformers
 
 import philox
+from golden_fingerprint import fingerprint, rounded, set_norm
 from torch_models import make_optimizer, start_value, value_range
 from torch_transformers import make_transformer, own_tensors, transformer_inputs, transformer_logits, transformer_step
 
@@ -28,6 +28,7 @@ SEED = 2022
 BATCH = 3
 LR = 0.1
 PROJECTIONS = 8
+DIGITS = 14
 VARIANTS = {
     "bert-base": {"layers": 2, "hidden": 24, "heads": 3, "seq_len": 9, "vocab": 41},
     "bert-base-classifier": {"layers": 1, "hidden": 16, "heads": 2, "seq_len": 7, "vocab": 19, "classes": 3},
@@ -73,23 +74,6 @@ def float32_steps(name, values, inputs):
     return steps
 
 
-def rounded(value):
-    return float(f"{value:.14e}")
-
-
-def fingerprint(value):
-    flat = value.reshape(-1)
-    if flat.size <= PROJECTIONS:
-        return {"values": [float(v) for v in flat]}
-    bits = philox.named_stream("signs", SEED).bits(flat.size)
-    signs = ((bits[None, :] >> np.arange(PROJECTIONS, dtype=np.uint32)[:, None]) & 1).astype(np.float64) * 2 - 1
-    return {"projections": [rounded(p) for p in signs @ flat]}
-
-
-def set_norm(of_set):
-    return math.sqrt(sum(float(np.vdot(v, v)) for v in of_set.values()))
-
-
 def write(name, folder):
     start, values = start_values(name)
     inputs = transformer_inputs(name, BATCH, SEED, **VARIANTS[name])
@@ -102,8 +86,9 @@ def write(name, folder):
     for set_name, of_set in exact.items():
         whole = set_norm(of_set)
         error = max(set_norm({k: v - of_set[k] for k, v in single[set_name].items()}) for single in singles) / whole
-        results = [{"name": k, "norm": rounded(np.linalg.norm(v))} | fingerprint(v) for k, v in of_set.items()]
-        golden["expected"][set_name] = {"norm": rounded(whole), "float32_error": float(f"{error:.3g}"), "results": results}
+        results = [{"name": k, "norm": rounded(np.linalg.norm(v), DIGITS)} | fingerprint(v, SEED, PROJECTIONS, DIGITS)
+                   for k, v in of_set.items()]
+        golden["expected"][set_name] = {"norm": rounded(whole, DIGITS), "float32_error": float(f"{error:.3g}"), "results": results}
         print(f"{name:20} {set_name:11} {len(results):4} results, norm {whole:.6g}, float32 error {error:.2g}")
     path = folder / f"{name}_step.json"
     path.write_text(json.dumps(golden).replace('{"name"', '\n{"name"') + "\n")
