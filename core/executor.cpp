@@ -1,15 +1,10 @@
 #include <swapadvisor/core/executor.h>
+#include <swapadvisor/core/executor_run.h>
 
 #include <algorithm>
 #include <cstring>
 
 namespace swapadvisor {
-
-struct Executor::Run {
-  std::vector<const void*> inputs;
-  std::vector<void*> outputs;
-  KernelArgs args;
-};
 
 std::vector<BoundKernel> bind_kernels(const Graph& graph, const std::vector<std::unique_ptr<Kernel>>& kernels) {
   SWAPADVISOR_ASSERT(kernels.size() == graph.nodes().size(), "{} kernels for {} nodes", kernels.size(),
@@ -126,6 +121,15 @@ void Executor::enqueue(std::int32_t index, int parity) {
   if (submitted_ > first_)
     for (std::int32_t w : instruction.wait_previous) stream.wait(*done_[1 - parity][static_cast<std::size_t>(w)]);
   if (submitted_ < options_.trace_iterations) stream.record(*started_[parity][i]);
+  queue_work(index, parity);
+  stream.record(*done_[parity][i]);
+}
+
+// The work itself, with whoever waits for it still to be told.
+void Executor::queue_work(std::int32_t index, int parity) {
+  const auto i = static_cast<std::size_t>(index);
+  const Instruction& instruction = program_.instructions[i];
+  Stream& stream = device_.stream(instruction.stream());
   if (instruction.kind == InstructionKind::run) {
     stream.launch(*kernels_[static_cast<std::size_t>(instruction.target)].kernel, runs_[i].args);
   } else {
@@ -137,7 +141,15 @@ void Executor::enqueue(std::int32_t index, int parity) {
   }
   if (!options_.poison.empty())
     for (auto [offset, bytes] : options_.poison[i]) stream.fill(base_ + offset, 0xFF, bytes);
-  stream.record(*done_[parity][i]);
+}
+
+void Executor::enqueue_all(int parity) {
+  if (is_captured_[1 - parity])  // only compute knows when that one ends
+    for (const StreamKind kind : {StreamKind::in, StreamKind::out})
+      device_.stream(kind).wait(*finished_[1 - parity]);
+  is_captured_[parity] = false;
+  for (std::size_t i = 0; i < program_.instructions.size(); ++i)
+    enqueue(static_cast<std::int32_t>(i), parity);
 }
 
 void Executor::submit(std::span<const InputData> inputs) {
@@ -145,11 +157,15 @@ void Executor::submit(std::span<const InputData> inputs) {
   const int parity = static_cast<int>(submitted_ % 2);
   fill_inputs(inputs, parity);
   if (!loaded_) load();
-  for (std::size_t i = 0; i < program_.instructions.size(); ++i) enqueue(static_cast<std::int32_t>(i), parity);
+  if (prepare_captured(parity))
+    launch_captured(parity);
+  else
+    enqueue_all(parity);
   ++submitted_;
 }
 
 void Executor::finish(std::int64_t iteration) {
+  if (is_captured_[iteration % 2]) return finished_[iteration % 2]->synchronize();
   for (std::int32_t last : last_on_stream_)
     if (last >= 0) done_[iteration % 2][static_cast<std::size_t>(last)]->synchronize();
 }
@@ -162,7 +178,9 @@ IterationResult Executor::take() {
   ++taken_;
   if (in_flight() == 0) device_.synchronize();  // hear errors, which idle streams only report when asked
   IterationResult result{iteration, 0, {}};
-  if (const std::int32_t last = last_on_stream_[0]; last >= 0)
+  if (is_captured_[parity])
+    result.compute_end_seconds = finished_[parity]->seconds();
+  else if (const std::int32_t last = last_on_stream_[0]; last >= 0)
     result.compute_end_seconds = done_[parity][static_cast<std::size_t>(last)]->seconds();
   result.outputs.resize(program_.graph.buffers.size());
   for (std::size_t b = 0; b < result.outputs.size(); ++b) {
@@ -194,6 +212,7 @@ IterationResult Executor::inspect(std::span<const InputData> inputs, const OpVis
   const int parity = static_cast<int>(submitted_ % 2);
   fill_inputs(inputs, parity);
   if (!loaded_) load();
+  is_captured_[parity] = false;
   for (std::size_t i = 0; i < program_.instructions.size(); ++i) {
     enqueue(static_cast<std::int32_t>(i), parity);
     device_.synchronize();

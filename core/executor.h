@@ -1,6 +1,7 @@
 // Runs a Program: iterations flow through the device's three streams, at most two in flight.
 #pragma once
 
+#include <swapadvisor/core/capture.h>
 #include <swapadvisor/core/device.h>
 #include <swapadvisor/core/graph.h>
 #include <swapadvisor/core/host_store.h>
@@ -43,6 +44,12 @@ struct ExecutorOptions {
   /// Per instruction, arena ranges (offset, bytes) to overwrite with 0xFF after it: poison for freed memory, in tests.
   std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>> poison;
   std::int64_t trace_iterations = 0;  ///< keep the InstructionSpans of that many first iterations
+  /// Iterations from this one on are captured and launched whole, where the device can (`Capture`), one after
+  /// the other with a barrier between them. −1: none. Libraries load kernels at their first call, which
+  /// cannot be captured: from 1 on is safe.
+  std::int64_t capture_from = -1;
+  /// Told in one sentence why iterations cannot be captured; they then run from the streams. May be empty.
+  std::function<void(const std::string&)> on_no_capture{};
 };
 
 /// Called after each op of an inspected iteration, with all streams idle.
@@ -76,16 +83,25 @@ class Executor {
 
   /// Spans of the iterations taken so far, when tracing.
   const std::vector<InstructionSpan>& spans() const { return spans_; }
+  /// Iterations launched as captured work.
+  std::int64_t captured_iterations() const { return captured_iterations_; }
 
  private:
   struct Run;
+  using Events = std::vector<std::unique_ptr<Event>>;
 
   void reserve_slots();
   void load();
   void bind_addresses();
   void fill_inputs(std::span<const InputData> inputs, int parity);
+  void enqueue_all(int parity);
   void enqueue(std::int32_t instruction, int parity);
+  void queue_work(std::int32_t instruction, int parity);
   void finish(std::int64_t iteration);
+  bool prepare_captured(int parity);
+  void capture_iteration(Capture& capture, int parity);
+  void queue_captured(Capture& capture, Events& done, std::int32_t instruction, int parity);
+  void launch_captured(int parity);
   std::byte* slot(std::int32_t buffer, int parity) const;
 
   const Program& program_;
@@ -96,7 +112,16 @@ class Executor {
   std::byte* base_ = nullptr;
   std::vector<std::vector<std::byte*>> slots_;  ///< per buffer: none, one, or one per parity
   std::vector<Run> runs_;                       ///< per instruction; empty ones for copies
-  std::vector<std::unique_ptr<Event>> done_[2], started_[2];
+  Events done_[2], started_[2];
+  // An input or output has two host slots by turns, so that the host fills one while the device reads the
+  // other: one captured iteration for each.
+  std::unique_ptr<CapturedWork> captured_[2];
+  std::byte* captured_base_ = nullptr;    // where the arena was
+  std::unique_ptr<Event> finished_[2];    // of captured iterations
+  bool is_captured_[2] = {false, false};  // the latest iteration of each parity
+  bool is_timed_[2] = {false, false};     // whether `captured_` records times
+  bool capture_failed_ = false;
+  std::int64_t captured_iterations_ = 0;
   std::int32_t last_on_stream_[stream_count] = {-1, -1, -1};
   bool loaded_ = false;
   std::int64_t submitted_ = 0, taken_ = 0;

@@ -66,6 +66,22 @@ for entry in "${entries[@]}"; do
   rows+=("$(printf '%-12s %8s %12s %12s %10s %10s %8s %12s' "$name" none "$(milliseconds "$(field "$free" iteration_seconds_predicted)")" \
     "$(milliseconds "$(field "$free" iteration_seconds)")" "$(percent "$(field "$free" efficiency_predicted)")" \
     "$(percent "$(field "$free" efficiency_measured)")" - "$(milliseconds "$torch")")")
+  # The same as a CUDA graph, if the simulator says that this is faster: the row then tells how many steps were one.
+  graph="$results/$name-graph.json"
+  echo "gpu_check: $name, --cuda-graph"
+  if ! "$build/swapadvisor" train "$name" "${options[@]}" --device cuda --cuda-graph --steps "$steps" --seed 1 --quiet --json >"$graph"; then
+    failures=$((failures + 1))
+    rows+=("$(printf '%-12s %8s  failed' "$name" graph)")
+  else
+    same=yes
+    if [[ "$(field "$free" parameters_hash)" != "$(field "$graph" parameters_hash)" ]]; then
+      same=NO
+      failures=$((failures + 1))
+    fi
+    rows+=("$(printf '%-12s %8s %12s %12s %10s %10s %8s' "$name" graph "$(milliseconds "$(field "$graph" iteration_seconds_predicted_graph)")" \
+      "$(milliseconds "$(field "$graph" iteration_seconds)")" "$(percent "$(field "$graph" efficiency_predicted)")" \
+      "$(percent "$(field "$graph" efficiency_measured)")" "$same")  $(field "$graph" cuda_graph_steps) of $steps steps as a graph")
+  fi
   for limit in $limits; do
     echo "gpu_check: $name, limit $limit"
     limited="$results/$name-$limit.json"

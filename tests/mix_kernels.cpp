@@ -269,7 +269,7 @@ std::string run_and_compare(const Program& program, const ReferenceRun& referenc
 }
 
 std::string run_and_compare(const Program& program, const ReferenceRun& reference, bool drain, Device& device,
-                            std::vector<BoundKernel> kernels, bool poison) {
+                            std::vector<BoundKernel> kernels, bool poison, ExecutorOptions options) {
   const int iterations = static_cast<int>(reference.outputs.size());
   const PlanGraph& graph = program.graph;
   DeviceHostStore host(device, program.device.host_bytes);
@@ -279,7 +279,6 @@ std::string run_and_compare(const Program& program, const ReferenceRun& referenc
     std::copy(first.begin(), first.end(),
               host.reserve(graph.buffers[b].name, graph.buffers[b].bytes).begin());
   }
-  ExecutorOptions options;
   if (poison) options.poison = dead_ranges(program);
   Executor executor(program, std::move(kernels), device, host, options);
   if (host.bytes() > program.host_bytes)

@@ -47,8 +47,9 @@ std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>> dead_ranges(cons
 std::string run_and_compare(const Program& program, int iterations, bool drain);
 /// The same with a reference that several plans of one graph share.
 std::string run_and_compare(const Program& program, const ReferenceRun& reference, bool drain);
-/// The same on any device, with kernels that do what `mix_kernels` do; they must outlive the call.
+/// The same on any device, with kernels that do what `mix_kernels` do; they must outlive the call. `poison`
+/// replaces that of `options`.
 std::string run_and_compare(const Program& program, const ReferenceRun& reference, bool drain, Device& device,
-                            std::vector<BoundKernel> kernels, bool poison);
+                            std::vector<BoundKernel> kernels, bool poison, ExecutorOptions options = {});
 
 }  // namespace swapadvisor::test

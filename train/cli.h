@@ -86,9 +86,12 @@ struct DeviceCommandOptions {
   int threads = 0;
   std::string link_bandwidth;
   bool allow_tf32 = false, fast = false;  ///< of CUDA
+  bool cuda_graph = false;                ///< of commands that run many iterations
 
   void add_to(CLI::App& command);
-  /// The device and its kernels. Options of another device are bad usage. Throws `Error` where there is no such device.
+  void add_graph_to(CLI::App& command);  ///< `--cuda-graph`
+  /// The device and its kernels. Options of another device are bad usage. Throws `Error` where there is no
+  /// such device.
   Backend open() const;
   /// All that op seconds depend on besides the graph: part of what a cached plan is found by.
   std::string context(const Device& opened) const;

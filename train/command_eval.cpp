@@ -39,9 +39,12 @@ void run_eval(const EvalCommand& c) {
                    {"device_bytes_peak", device->arena_bytes()},
                    {"planner", session.program().planner},
                    {"cached", planning.source().cached}});
+    if (session.captured_prediction()) object["cuda_graph_steps"] = session.executor().captured_iterations();
     print_json(object);
     return;
   }
+  if (const auto& captured = session.captured_prediction())
+    fmt::print("{}\n", describe(*captured, session.launch_costs()));
   fmt::print("{}, {} samples\n", describe(e), e.samples);
 }
 
@@ -53,6 +56,7 @@ void add_eval_command(CLI::App& app) {
   c->task.add_to(*command);
   command->remove_option(command->get_option("--accumulate"));
   c->device.add_to(*command);
+  c->device.add_graph_to(*command);
   c->plan.add_to(*command);
   c->output.add_to(*command);
   command->add_option("--weights", c->weights, "Weights (safetensors)")->required();

@@ -83,7 +83,7 @@ class Watcher {
   double start_ = now(), seconds_ = 0;
 };
 
-nlohmann::ordered_json summary(const TrainReport& report, const Session& session, Device& device, HostStore& host) {
+nlohmann::ordered_json summary(const TrainReport& report, Session& session, Device& device, HostStore& host) {
   const Prediction& p = session.program().predicted;
   nlohmann::ordered_json object{{"final_loss", report.final_loss},
                                 {"final_loss_hex", fmt::format("{:a}", report.final_loss)},
@@ -109,6 +109,10 @@ nlohmann::ordered_json summary(const TrainReport& report, const Session& session
                  {"efficiency_predicted", p.efficiency},
                  {"efficiency_measured", report.efficiency_measured},
                  {"planner", session.program().planner}});
+  if (const auto& captured = session.captured_prediction())
+    object.update({{"iteration_seconds_predicted_streams", captured->stream_seconds},
+                   {"iteration_seconds_predicted_graph", captured->captured_seconds},
+                   {"cuda_graph_steps", session.executor().captured_iterations()}});
   return object;
 }
 
@@ -123,6 +127,8 @@ void introduce(const Session& session, const Graph& graph, Watcher& watcher) {
                               program.planner, format_bytes(program.arena_bytes), format_bytes(p.swap_in_bytes),
                               format_bytes(p.swap_out_bytes), format_seconds(p.iteration_seconds),
                               100 * p.efficiency));
+  if (const auto& captured = session.captured_prediction())
+    watcher.message(describe(*captured, session.launch_costs()));
 }
 
 void conclude(const TrainReport& report, const Session& session) {
@@ -243,6 +249,7 @@ void add_train_command(CLI::App& app) {
   c->task.add_to(*command);
   c->optimizer.add_to(*command);
   c->device.add_to(*command);
+  c->device.add_graph_to(*command);
   c->plan.add_to(*command);
   c->output.add_to(*command);
   c->checkpoints.add_to(*command);

@@ -53,11 +53,19 @@ void DeviceCommandOptions::add_to(CLI::App& command) {
       ->group(group);
 }
 
+void DeviceCommandOptions::add_graph_to(CLI::App& command) {
+  command
+      .add_flag("--cuda-graph", cuda_graph,
+                "cuda: launch each step as one CUDA graph, where the simulator says that this is faster")
+      ->group("Device");
+}
+
 Backend DeviceCommandOptions::open() const {
   const std::optional<int> gpu = gpu_of(device);
   if (!gpu) {
     if (allow_tf32) refuse("--allow-tf32", "an option of --device cuda");
     if (fast) refuse("--fast", "an option of --device cuda");
+    if (cuda_graph) refuse("--cuda-graph", "an option of --device cuda");
     CpuDeviceOptions options;
     options.threads = threads;
     if (!link_bandwidth.empty()) options.link_bytes_per_second = parse_bandwidth(link_bandwidth);

@@ -25,6 +25,7 @@ SessionPlanning::SessionPlanning(const PlanCommandOptions& plan, const DeviceCom
                                  const Device& opened, ProgressReporter* reporter, InterruptStop* interrupt)
     : plan_(plan),
       context_(device.context(opened)),
+      capture_(device.cuda_graph),
       reporter_(reporter),
       interrupt_(interrupt) {
   if (!plan.no_cache) user_plan_cache();  // a size that is none is found before the work
@@ -36,6 +37,10 @@ SessionOptions SessionPlanning::options() {
   options.memory_limit = plan_.limit();
   options.search_seconds = plan_.search_budget_seconds();
   options.search_evaluations = plan_.search_evaluations;
+  options.capture = capture_;
+  options.on_no_capture = [](const std::string& reason) {
+    warn(fmt::format("the CUDA graph is not used: {}", reason));
+  };
   if (reporter_ != nullptr)
     options.plan_progress = report_search(*reporter_, options.search_seconds, options.search_evaluations);
   options.make_plan = [this](const Planner& planner, const PlanRequest& request) {

@@ -37,6 +37,7 @@ class SessionPlanning {
 
   const PlanCommandOptions& plan_;
   std::string context_;
+  bool capture_;
   ProgressReporter* reporter_;
   InterruptStop* interrupt_;
   CachedPlan source_;

@@ -63,9 +63,12 @@ Session::Session(const Graph& graph, Device& device, HostStore& host, const Kern
   if (!options_.plan_file.empty()) load_plan();  // before the time that measuring takes
   measure();
   plan();
-  executor_ =
-      std::make_unique<Executor>(program_, bind_kernels(graph_, kernels_), device_, host_,
-                                 ExecutorOptions{options_.slot_prefix, {}, options_.trace_iterations});
+  if (options_.capture) choose_schedule();
+  ExecutorOptions executor{options_.slot_prefix, {}, options_.trace_iterations};
+  executor.capture_from = captured_ && captured_->faster() ? 1 : -1;
+  executor.on_no_capture = options_.on_no_capture;
+  executor_ = std::make_unique<Executor>(program_, bind_kernels(graph_, kernels_), device_, host_,
+                                         std::move(executor));
 }
 
 Session::Session(const Graph& graph, Runtime& runtime, SessionOptions options)
@@ -160,6 +163,17 @@ void Session::plan() {
   program_ = options_.make_plan ? options_.make_plan(*chosen, request) : chosen->plan(request);
   SWAPADVISOR_ASSERT(same_structure(program_.graph, plan_graph_), "the plan is not for graph '{}'",
                      graph_.name());
+}
+
+void Session::choose_schedule() {
+  auto* const capture = dynamic_cast<Capture*>(&device_);
+  if (!capture) fail("device {} cannot capture work", device_.name());
+  launch_costs_ = options_.launch_costs ? *options_.launch_costs : measure_launch_costs(device_, *capture);
+  captured_ = predict_captured(program_, launch_costs_);
+  if (!captured_->faster()) return;
+  Prediction& p = program_.predicted;
+  p.iteration_seconds = captured_->captured_seconds;
+  p.efficiency = p.iteration_seconds > 0 ? p.ideal_seconds / p.iteration_seconds : 1;
 }
 
 std::vector<InputData> Session::resolve(const Inputs& inputs) const {

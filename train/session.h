@@ -4,6 +4,7 @@
 
 #include <swapadvisor/core/executor.h>
 #include <swapadvisor/core/units.h>
+#include <swapadvisor/swap/launch_costs.h>
 #include <swapadvisor/swap/planner.h>
 #include <swapadvisor/swap/profile.h>
 #include <swapadvisor/train/inputs.h>
@@ -45,6 +46,12 @@ struct SessionOptions {
   /// another way to stop the search than `stop`. What it returns must be a valid plan for the request's graph
   /// and limits.
   std::function<Program(const Planner& planner, const PlanRequest& request)> make_plan{};
+  /// Iterations captured and launched whole (CUDA graphs), from the second on, where the simulator says that
+  /// this is faster. `Error` on a device that cannot.
+  bool capture = false;
+  std::optional<LaunchCosts> launch_costs{};  ///< absent: measured now, if needed
+  /// Told in one sentence why iterations cannot be captured after all. May be empty.
+  std::function<void(const std::string&)> on_no_capture{};
 };
 
 /// The planner when none is named and not everything fits.
@@ -124,7 +131,10 @@ class Session {
   const Program& program() const { return program_; }
   const std::vector<OpProfile>& op_profiles() const { return profiles_; }
   const DeviceSpec& device_spec() const { return spec_; }
-  std::int64_t bytes_needed() const { return bytes_needed_; }  ///< arena of planner `none`
+  /// Both ways to run an iteration, as simulated; absent unless `SessionOptions::capture`.
+  const std::optional<CapturedPrediction>& captured_prediction() const { return captured_; }
+  const LaunchCosts& launch_costs() const { return launch_costs_; }  ///< when `captured_prediction` is there
+  std::int64_t bytes_needed() const { return bytes_needed_; }        ///< arena of planner `none`
   std::int64_t bytes_limit() const { return spec_.memory_bytes; }
   Executor& executor() { return *executor_; }
 
@@ -152,6 +162,7 @@ class Session {
   void load_plan();
   void measure();
   void plan();
+  void choose_schedule();
   std::vector<InputData> resolve(const Inputs& inputs) const;
 
   const Graph& graph_;
@@ -164,6 +175,8 @@ class Session {
   PlanGraph plan_graph_;
   std::int64_t bytes_needed_ = 0;
   Program program_;
+  std::optional<CapturedPrediction> captured_;
+  LaunchCosts launch_costs_;
   std::unique_ptr<Executor> executor_;
   Runtime* runtime_ = nullptr;
   IterationResult last_;    ///< of `step`

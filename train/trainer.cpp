@@ -105,6 +105,7 @@ Trainer::Trainer(const Model& model, const Dataset& train, const Dataset* test, 
     eval.op_profiles.reset();
     eval.trace_iterations = 0;
     eval.make_plan = nullptr;
+    if (training_->captured_prediction()) eval.launch_costs = training_->launch_costs();
     // Evaluation has little to swap: no search for it.
     eval.planner = options_.session.planner == "none" ? "" : "belady";
     eval.device_spec = training_->device_spec();

@@ -1,4 +1,5 @@
 #include <swapadvisor/core/cuda/cuda_device.h>
+#include <swapadvisor/core/cuda/cuda_graph.h>
 #include <swapadvisor/core/cuda/cuda_stream.h>
 #include <swapadvisor/core/units.h>
 #include <sys/mman.h>
@@ -13,8 +14,9 @@ namespace {
 /// Pinned pages, or pageable ones where pinning fails.
 class PinnedMemory final : public HostMemory {
  public:
-  PinnedMemory(std::int64_t bytes, const std::function<void()>& on_pageable)
-      : bytes_(round_up(std::max<std::int64_t>(bytes, 1), page_bytes)) {
+  /// `pageable_bytes`: of the device; counts what is not pinned.
+  PinnedMemory(std::int64_t bytes, std::int64_t& pageable_bytes, const std::function<void()>& on_pageable)
+      : bytes_(round_up(std::max<std::int64_t>(bytes, 1), page_bytes)), pageable_bytes_(pageable_bytes) {
     void* address = nullptr;
     const auto size = static_cast<std::size_t>(bytes_);
     if (cudaHostAlloc(&address, size, cudaHostAllocDefault) == cudaSuccess) {
@@ -28,13 +30,16 @@ class PinnedMemory final : public HostMemory {
         ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (address == MAP_FAILED) fail("the system cannot give {} bytes of memory", bytes_);
     data_ = static_cast<std::byte*>(address);
+    pageable_bytes_ += bytes_;
     on_pageable();
   }
   ~PinnedMemory() override {
-    if (pinned_)
+    if (pinned_) {
       cudaFreeHost(data_);
-    else
-      ::munmap(data_, static_cast<std::size_t>(bytes_));
+      return;
+    }
+    ::munmap(data_, static_cast<std::size_t>(bytes_));
+    pageable_bytes_ -= bytes_;
   }
   PinnedMemory(const PinnedMemory&) = delete;
   PinnedMemory& operator=(const PinnedMemory&) = delete;
@@ -45,6 +50,7 @@ class PinnedMemory final : public HostMemory {
  private:
   std::byte* data_ = nullptr;
   std::int64_t bytes_;
+  std::int64_t& pageable_bytes_;
   bool pinned_ = true;
 };
 
@@ -72,7 +78,7 @@ class Arena {
   std::int64_t bytes_;
 };
 
-class CudaDevice final : public Device {
+class CudaDevice final : public Device, public Capture {
  public:
   explicit CudaDevice(const CudaOptions& options)
       : name_(fmt::format("cuda:{}", options.index)), warn_(options.warn), clock_(streams_[0].get()) {}
@@ -97,13 +103,26 @@ class CudaDevice final : public Device {
     return arena_->data();
   }
   std::int64_t arena_bytes() const override { return arena_ ? arena_->bytes() : 0; }
-  Stream& stream(StreamKind kind) override { return streams_[static_cast<std::size_t>(kind)]; }
+  Stream& stream(StreamKind kind) override { return of(kind); }
   std::unique_ptr<Event> make_event() override { return std::make_unique<CudaEvent>(events_, clock_); }
   std::unique_ptr<HostMemory> host_alloc(std::int64_t bytes) override {
-    return std::make_unique<PinnedMemory>(bytes, [this, bytes] { warn_pageable(bytes); });
+    return std::make_unique<PinnedMemory>(bytes, pageable_bytes_, [this, bytes] { warn_pageable(bytes); });
   }
 
+  std::string obstacle() const override {
+    if (pageable_bytes_ == 0) return {};
+    return fmt::format("{} of host memory could not be pinned, and copies of it cannot be captured",
+                       format_bytes(pageable_bytes_));
+  }
+  std::unique_ptr<CapturedWork> capture(const std::function<void()>& queue) override {
+    return std::make_unique<CudaGraph>(
+        of(StreamKind::compute),
+        std::initializer_list<CudaStream*>{&of(StreamKind::in), &of(StreamKind::out)}, queue);
+  }
+  void record_time(StreamKind kind, Event& event) override { of(kind).record_time(event); }
+
  private:
+  CudaStream& of(StreamKind kind) { return streams_[static_cast<std::size_t>(kind)]; }
   void warn_pageable(std::int64_t bytes) {
     if (!warn_ || warned_) return;
     warned_ = true;
@@ -115,6 +134,7 @@ class CudaDevice final : public Device {
   std::string name_;
   std::function<void(const std::string&)> warn_;
   bool warned_ = false;
+  std::int64_t pageable_bytes_ = 0;  // of the host memory that there is
   std::optional<Arena> arena_;
   std::array<CudaStream, stream_count> streams_;
   EventPool events_;

@@ -74,6 +74,13 @@ void CudaStream::record(Event& event) {
   own.mark_recorded();
 }
 
+void CudaStream::record_time(Event& event) {
+  auto& own = dynamic_cast<CudaEvent&>(event);
+  check(cudaEventRecordWithFlags(own.get(), stream_, cudaEventRecordExternal),
+        "capture of an event's record");
+  own.mark_recorded();
+}
+
 void CudaStream::wait(const Event& event) {
   const auto& own = dynamic_cast<const CudaEvent&>(event);
   if (own.recorded()) check(cudaStreamWaitEvent(stream_, own.get(), 0), "wait for an event");

@@ -52,6 +52,7 @@ TEST(CudaCommandLine, OptionsOfTheOtherDeviceAreBadUsage) {
   };
   refuse({"--allow-tf32"}, "--allow-tf32 is an option of --device cuda");
   refuse({"--fast"}, "--fast is an option of --device cuda");
+  refuse({"--cuda-graph"}, "--cuda-graph is an option of --device cuda");
   refuse({"--device", "cuda", "--threads", "2"}, "--threads is an option of --device cpu");
   refuse({"--device", "cuda", "--link-bandwidth", "2GB/s"}, "--link-bandwidth is an option of --device cpu");
   for (const char* device : {"cuda:", "cuda:x", "cuda:-1", "cuda:1x", "cuda1"})
@@ -96,6 +97,25 @@ TEST(CudaCommandLine, TrainsProfilesAndStepsWithTheSameBitsUnderALimit) {
       {"plan", "--graph", graph, "--device", device, "--memory-limit", "85%", "--search-evaluations", "50"},
       {"SWAPADVISOR_CACHE_SIZE=0"});
   EXPECT_EQ(plan.finish(), 0) << plan.error();
+}
+
+TEST(CudaCommandLine, CudaGraphRunsWhatIsPredictedToBeFasterWithTheSameBits) {
+  const auto run = [&](const std::vector<std::string>& options) {
+    Process process(words({"train"}, words(tiny, words({"--steps", "4", "--device", "cuda", "--memory-limit",
+                                                        "85%", "--search-evaluations", "50"},
+                                                       options))),
+                    {standin_library, "SWAPADVISOR_CACHE_SIZE=0"});
+    EXPECT_EQ(process.finish(), 0) << process.error();
+    return process.out();
+  };
+  const auto plain = nlohmann::json::parse(run({"--quiet", "--json"}));
+  const auto graph = nlohmann::json::parse(run({"--quiet", "--json", "--cuda-graph"}));
+  EXPECT_FALSE(plain.contains("cuda_graph_steps"));
+  const double streams = graph["iteration_seconds_predicted_streams"],
+               captured = graph["iteration_seconds_predicted_graph"];
+  EXPECT_EQ(graph["cuda_graph_steps"], captured < streams ? 3 : 0) << "the first step is never captured";
+  EXPECT_EQ(graph["parameters_hash"], plain["parameters_hash"]);
+  EXPECT_THAT(run({"--cuda-graph"}), HasSubstr("CUDA graph "));
 }
 
 }  // namespace

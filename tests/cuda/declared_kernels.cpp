@@ -14,20 +14,22 @@ std::int64_t extent(const TensorSpec& spec) {
   return (last + 1) * size_of(spec.dtype);
 }
 
-/// A run of a CPU kernel that waits in a queue.
-struct HostRun {
+}  // namespace
+
+/// A run of a CPU kernel that waits in a queue, or is part of a graph and runs many times.
+struct DeclaredKernel::HostRun {
   const Kernel* kernel;
   std::vector<const void*> inputs;
   std::vector<void*> outputs;
   void* workspace;
 
   static void run(void* argument) {
-    const std::unique_ptr<HostRun> self(static_cast<HostRun*>(argument));
+    const auto* self = static_cast<const HostRun*>(argument);
     self->kernel->run(nullptr, {self->inputs, self->outputs, self->workspace});
   }
 };
 
-}  // namespace
+DeclaredKernel::~DeclaredKernel() = default;
 
 DeclaredKernel::DeclaredKernel(std::string name, How how, const Kernel* kernel,
                                std::vector<DeclaredRange> inputs, std::vector<std::int64_t> output_bytes,
@@ -70,11 +72,11 @@ void DeclaredKernel::run_declared(NativeStream stream, const KernelArgs& args) c
     case How::launched:
       return kernel_->run(stream, args);
     case How::on_host:
-      return standin().call(stream, &HostRun::run,
-                            new HostRun{kernel_,
-                                        {args.inputs.begin(), args.inputs.end()},
-                                        {args.outputs.begin(), args.outputs.end()},
-                                        args.workspace});
+      runs_.push_back(std::make_unique<HostRun>(HostRun{kernel_,
+                                                        {args.inputs.begin(), args.inputs.end()},
+                                                        {args.outputs.begin(), args.outputs.end()},
+                                                        args.workspace}));
+      return standin().call(stream, &HostRun::run, runs_.back().get());
     case How::not_run:
       return;
   }

@@ -23,11 +23,13 @@ class DeclaredKernel final : public Kernel {
                  std::vector<std::int64_t> output_bytes, std::int64_t workspace_bytes);
   /// Owns what it runs; ranges from the specs.
   DeclaredKernel(std::unique_ptr<Kernel> kernel, How how, const KernelRequest& request);
+  ~DeclaredKernel() override;
 
   std::int64_t workspace_bytes() const override { return workspace_bytes_; }
   void run(NativeStream stream, const KernelArgs& args) const override;
 
  private:
+  struct HostRun;
   void run_declared(NativeStream stream, const KernelArgs& args) const;
 
   std::string name_;
@@ -37,6 +39,7 @@ class DeclaredKernel final : public Kernel {
   std::vector<DeclaredRange> inputs_;
   std::vector<std::int64_t> output_bytes_;
   std::int64_t workspace_bytes_;
+  mutable std::vector<std::unique_ptr<HostRun>> runs_;  // as long as anything queued may refer to them
 };
 
 /// Every kernel of `set` declared; ops that it lacks are computed by the portable CPU kernels in the stream's

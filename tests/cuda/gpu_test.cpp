@@ -6,6 +6,7 @@
 #include <swapadvisor/core/cpu_device.h>
 #include <swapadvisor/ops/cpu/cpu_kernels.h>
 #include <swapadvisor/ops/matmul.h>
+#include <swapadvisor/swap/launch_costs.h>
 
 #include <algorithm>
 #include <cstring>
@@ -116,6 +117,15 @@ TEST_F(Gpu, LinkAndOverlap) {
       100 * (alone + in + out - together) / (alone + in + out - longest));
 }
 
+TEST_F(Gpu, LaunchCosts) {
+  auto& capture = dynamic_cast<Capture&>(device());
+  const LaunchCosts costs = measure_launch_costs(device(), capture);
+  EXPECT_GT(costs.stream_seconds, 0);
+  std::cout << fmt::format(
+      "[ gpu link ] a launch from a stream {:.2f} us, a node of a graph {:.2f} us, a graph {:.2f} us\n",
+      costs.stream_seconds * 1e6, costs.node_seconds * 1e6, costs.launch_seconds * 1e6);
+}
+
 TEST_F(Gpu, TrainingHasTheSameBitsWithAndWithoutALimitAndTheCpusNumbers) {
   const auto cpu_device = make_cpu_device({.threads = 1});
   for (const SmallModel& small : small_models()) {
@@ -127,6 +137,8 @@ TEST_F(Gpu, TrainingHasTheSameBitsWithAndWithoutALimitAndTheCpusNumbers) {
     for (const int percent : {70, 50}) {
       const Trained limited = train(cuda, cuda.plan("joint", percent), start, device());
       EXPECT_TRUE(limited == free) << small.name << " at " << percent << " %";
+      const Trained captured = train(cuda, cuda.plan("joint", percent), start, device(), 1);
+      EXPECT_TRUE(captured == free) << small.name << " at " << percent << " %, captured";
     }
     const Values truth = values_of(
         exact.graph(),

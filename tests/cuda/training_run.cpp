@@ -6,25 +6,22 @@
 #include <cmath>
 
 namespace swapadvisor::test {
-namespace {
 
-constexpr std::int64_t steps = 3;
-
-}  // namespace
-
-Trained train(const SmallTraining& training, const Program& program, const HostBuffers& start,
-              Device& device) {
+Trained train(const SmallTraining& training, const Program& program, const HostBuffers& start, Device& device,
+              std::int64_t capture_from) {
   const Graph& graph = training.graph();
   DeviceHostStore host(device);
   for (const auto& [name, bytes] : start) {
     const auto slot = host.reserve(name, static_cast<std::int64_t>(bytes.size()));
     std::copy(bytes.begin(), bytes.end(), slot.begin());
   }
-  Executor executor(program, bind_kernels(graph, training.kernels()), device, host);
+  ExecutorOptions options;
+  options.capture_from = capture_from;
+  Executor executor(program, bind_kernels(graph, training.kernels()), device, host, options);
   Trained trained;
   const auto loss = static_cast<std::size_t>(graph.find_buffer("loss"));
   const auto take = [&] { trained.losses.push_back(executor.take().outputs[loss]); };
-  for (std::int64_t step = 0; step < steps; ++step) {
+  for (std::int64_t step = 0; step < training_steps; ++step) {
     if (executor.in_flight() == 2) take();
     const auto data = training.inputs(step);
     std::vector<InputData> inputs;
@@ -34,6 +31,8 @@ Trained train(const SmallTraining& training, const Program& program, const HostB
   }
   while (executor.in_flight() > 0) take();
   executor.drain();
+  SWAPADVISOR_ASSERT(executor.captured_iterations() == (capture_from < 0 ? 0 : training_steps - capture_from),
+                     "{} iterations were captured", executor.captured_iterations());
   for (const auto& [name, bytes] : start) {
     const auto slot = host.find(name);
     trained.persistent[name].assign(slot.begin(), slot.end());

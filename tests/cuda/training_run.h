@@ -13,6 +13,9 @@ namespace swapadvisor::test {
 /// Error below which float32 results cannot be told apart.
 inline constexpr double float32_precision = 0x1p-23;
 
+/// Steps of a training.
+inline constexpr std::int64_t training_steps = 3;
+
 /// What three steps left: the persistent buffers, and the loss of each.
 struct Trained {
   HostBuffers persistent;
@@ -21,9 +24,9 @@ struct Trained {
   friend bool operator==(const Trained&, const Trained&) = default;
 };
 
-/// Two iterations are in flight.
-Trained train(const SmallTraining& training, const Program& program, const HostBuffers& start,
-              Device& device);
+/// Two iterations are in flight. `capture_from`: see `ExecutorOptions`; all from there on must be captured.
+Trained train(const SmallTraining& training, const Program& program, const HostBuffers& start, Device& device,
+              std::int64_t capture_from = -1);
 
 /// By name, in logical order.
 using Values = std::map<std::string, std::vector<double>>;

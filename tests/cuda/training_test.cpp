@@ -43,6 +43,25 @@ TEST_P(CudaTraining, SameBitsWithAndWithoutALimitUnderEverySchedule) {
             << " more instructions than without a limit, " << seeds << " seeds\n";
 }
 
+/// The first step from the streams or not: seeds differ. The third step launches again what the first
+/// captured.
+TEST_P(CudaTraining, SameBitsThroughCapturedGraphsUnderEverySchedule) {
+  const Backend opened = open_standin();
+  const KernelSet kernels = declared_kernels(opened.kernels);
+  const SmallTraining training(GetParam(), DType::f32, kernels);
+  const HostBuffers start = initial_buffers(training.graph(), 3);
+  const Trained expected = train(training, training.plan("none", 100), start, *opened.device);
+  const Program tight = training.plan("joint", 30);
+  for (std::uint32_t seed = 1; seed <= seeds; ++seed) {
+    const Backend backend = open_standin();
+    const int schedule = seed % 4 == 0 ? standin_threads : seed % 4 == 1 ? standin_late : standin_random;
+    standin().configure(schedule, static_cast<int>(seed % 3), seed);
+    EXPECT_TRUE(train(training, tight, start, *backend.device, seed % 2) == expected) << "seed " << seed;
+    EXPECT_EQ(standin().faults(), 0) << "seed " << seed << ": " << first_fault();
+    standin().configure(standin_at_once, standin_forward, 1);
+  }
+}
+
 TEST_P(CudaTraining, NumbersOfTheCpuUpToFloat32Rounding) {
   const Backend backend = open_standin();
   const SmallTraining cuda(GetParam(), DType::f32, declared_kernels(backend.kernels));

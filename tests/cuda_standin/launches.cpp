@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "fibers.h"
+#include "graphs.h"
 #include "memory.h"
 
 namespace standin {
@@ -69,12 +70,10 @@ cudaError_t queue_launch(Launch launch) {
     if (!memory().on_device(pointer.address, 1)) return result(cudaErrorInvalidValue);
     check_operands(*stream, "kernel", {pointer.address, 1, pointer.written});
   }
-  if (!stream->operands) hazards().work(stream->number, {}, "kernel");
   const std::uint32_t seed = ++thread_seed;
-  scheduler().push(*stream, [launch = std::move(launch), order = thread_order, seed] {
-    block_runner().run(launch, order, seed);
-  });
-  return cudaSuccess;
+  return queue_work(
+      *stream, {}, "kernel", !stream->operands,
+      [launch = std::move(launch), order = thread_order, seed] { block_runner().run(launch, order, seed); });
 }
 
 cudaError_t queue_library_call(cudaStream_t stream, const char* what, std::vector<Touched> touched,
@@ -87,9 +86,7 @@ cudaError_t queue_library_call(cudaStream_t stream, const char* what, std::vecto
       return result(cudaErrorInvalidValue);
     check_operands(*s, what, t);
   }
-  if (!s->operands) hazards().work(s->number, touched, what);
-  scheduler().push(*s, std::move(work));
-  return cudaSuccess;
+  return queue_work(*s, touched, what, !s->operands, std::move(work));
 }
 
 void name_next_operands(const char* name) {
@@ -99,7 +96,7 @@ void name_next_operands(const char* name) {
 void declare_operands(StreamState& stream, std::vector<Touched> ranges) {
   stream.operands = Operands{std::move(ranges), next_name.empty() ? "op" : next_name};
   next_name.clear();
-  hazards().work(stream.number, stream.operands->ranges, stream.operands->name);
+  (void)queue_work(stream, stream.operands->ranges, stream.operands->name, true, {});
 }
 
 }  // namespace standin

@@ -87,12 +87,20 @@ bool Memory::free_pinned(void* address, std::size_t& bytes) {
   return true;
 }
 
-bool Memory::on_device(const void* address, std::size_t bytes) const {
+bool Memory::within(const Blocks& blocks, const void* address, std::size_t bytes) {
   const auto at = reinterpret_cast<std::uintptr_t>(address);
-  const auto after = device_.upper_bound(at);
-  if (after == device_.begin()) return false;
+  const auto after = blocks.upper_bound(at);
+  if (after == blocks.begin()) return false;
   const auto& [base, block] = *std::prev(after);
   return at - base <= block.bytes && bytes <= block.bytes - (at - base);
+}
+
+bool Memory::on_device(const void* address, std::size_t bytes) const {
+  return within(device_, address, bytes);
+}
+
+bool Memory::is_pinned(const void* address, std::size_t bytes) const {
+  return within(pinned_, address, bytes);
 }
 
 void Memory::protect(int protection) {

@@ -21,6 +21,7 @@ class Memory {
   bool free_pinned(void* address, std::size_t& bytes);
   /// Whether [address, address + bytes) lies in one allocation of the device.
   bool on_device(const void* address, std::size_t bytes) const;
+  bool is_pinned(const void* address, std::size_t bytes) const;
   /// Device memory is readable and writable from the first `open` to the last `close`.
   void open();
   void close();
@@ -37,11 +38,13 @@ class Memory {
     std::size_t page_bytes = 0;
     std::size_t bytes = 0;  ///< asked for
   };
+  using Blocks = std::map<std::uintptr_t, Block>;  // by the address given out
+  static bool within(const Blocks& blocks, const void* address, std::size_t bytes);
   void protect(int protection);
 
   std::size_t total_ = 0, pinned_total_ = 0, used_ = 0, pinned_used_ = 0;
-  std::map<std::uintptr_t, Block> device_, pinned_;  // by the address given out
-  std::mutex mutex_;                                 // of `open_` and the protection
+  Blocks device_, pinned_;
+  std::mutex mutex_;  // of `open_` and the protection
   int open_ = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "graphs.h"
 #include "launches.h"
 #include "memory.h"
 
@@ -32,9 +33,17 @@ cudaError_t waited(bool reached, const Clock& clock) {
 }
 
 cudaError_t wait_for_all() {
+  if (refused_by_capture()) return result(cudaErrorStreamCaptureUnsupported);
   if (!scheduler().drain_all()) return result(cudaErrorLaunchFailure);
   hazards().host_waited_for_all();
   return cudaSuccess;
+}
+
+/// Of a question about an event.
+cudaError_t asked(const EventState& event) {
+  if (refused_by_capture())
+    return result(event.capture ? cudaErrorCapturedEvent : cudaErrorStreamCaptureUnsupported);
+  return result(event.capture ? cudaErrorCapturedEvent : cudaSuccess);
 }
 
 bool valid_copy(const void* target, const void* source, std::size_t bytes, cudaMemcpyKind kind) {
@@ -97,6 +106,22 @@ const char* cudaGetErrorName(cudaError_t error) {
       return "cudaErrorNotReady";
     case cudaErrorLaunchFailure:
       return "cudaErrorLaunchFailure";
+    case cudaErrorIllegalState:
+      return "cudaErrorIllegalState";
+    case cudaErrorStreamCaptureUnsupported:
+      return "cudaErrorStreamCaptureUnsupported";
+    case cudaErrorStreamCaptureInvalidated:
+      return "cudaErrorStreamCaptureInvalidated";
+    case cudaErrorStreamCaptureMerge:
+      return "cudaErrorStreamCaptureMerge";
+    case cudaErrorStreamCaptureUnmatched:
+      return "cudaErrorStreamCaptureUnmatched";
+    case cudaErrorStreamCaptureUnjoined:
+      return "cudaErrorStreamCaptureUnjoined";
+    case cudaErrorStreamCaptureIsolation:
+      return "cudaErrorStreamCaptureIsolation";
+    case cudaErrorCapturedEvent:
+      return "cudaErrorCapturedEvent";
     default:
       return "cudaErrorUnknown";
   }
@@ -110,6 +135,8 @@ const char* cudaGetErrorString(cudaError_t error) {
       return "invalid argument";
     case cudaErrorInvalidDevice:
       return "invalid device ordinal";
+    case cudaErrorStreamCaptureUnsupported:
+      return "operation not permitted when stream is capturing";
     default:
       return cudaGetErrorName(error);
   }
@@ -147,6 +174,7 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
 }
 
 cudaError_t cudaMalloc(void** address, std::size_t bytes) {
+  if (refused_by_capture()) return result(cudaErrorStreamCaptureUnsupported);
   *address = memory().allocate(bytes);
   return result(*address ? cudaSuccess : cudaErrorMemoryAllocation);
 }
@@ -161,6 +189,7 @@ cudaError_t cudaFree(void* address) {
 }
 
 cudaError_t cudaHostAlloc(void** address, std::size_t bytes, unsigned) {
+  if (refused_by_capture()) return result(cudaErrorStreamCaptureUnsupported);
   *address = memory().allocate_pinned(bytes);
   return result(*address ? cudaSuccess : cudaErrorMemoryAllocation);
 }
@@ -181,6 +210,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   StreamState* s = stream_state(stream);
   if (!s) return result(cudaErrorInvalidResourceHandle);
+  if (refused_by_capture()) return result(cudaErrorStreamCaptureUnsupported);
   const bool drained = scheduler().drain(*s);
   scheduler().destroy_stream(s);
   return result(drained ? cudaSuccess : cudaErrorLaunchFailure);
@@ -189,14 +219,8 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   StreamState* s = stream_state(stream);
   if (!s) return result(cudaErrorInvalidResourceHandle);
+  if (refused_by_capture()) return result(cudaErrorStreamCaptureUnsupported);
   return waited(scheduler().drain(*s), hazards().clock(s->number));
-}
-
-cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
-  StreamState* s = stream_state(stream);
-  if (!s || !event) return result(cudaErrorInvalidResourceHandle);
-  scheduler().wait(*s, state(event));
-  return cudaSuccess;
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
@@ -210,16 +234,10 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return cudaSuccess;
 }
 
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-  StreamState* s = stream_state(stream);
-  if (!s || !event) return result(cudaErrorInvalidResourceHandle);
-  scheduler().record(*s, state(event));
-  return cudaSuccess;
-}
-
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   if (!event) return result(cudaErrorInvalidResourceHandle);
   const SharedEvent& e = state(event);
+  if (const cudaError_t status = asked(*e); status != cudaSuccess) return status;
   if (!scheduler().reached(*e)) return cudaErrorNotReady;
   hazards().host_waited(e->clock);
   return cudaSuccess;
@@ -228,12 +246,14 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   if (!event) return result(cudaErrorInvalidResourceHandle);
   const SharedEvent& e = state(event);
+  if (const cudaError_t status = asked(*e); status != cudaSuccess) return status;
   return waited(scheduler().reach(e, e->queued), e->clock);
 }
 
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
   if (!start || !end) return result(cudaErrorInvalidResourceHandle);
   const EventState &a = *state(start), &b = *state(end);
+  if (a.capture || b.capture) return result(cudaErrorCapturedEvent);
   if (a.queued == 0 || b.queued == 0) return result(cudaErrorInvalidResourceHandle);
   if (!scheduler().reached(a) || !scheduler().reached(b)) return result(cudaErrorNotReady);
   *milliseconds = std::chrono::duration<float, std::milli>(b.time - a.time).count();
@@ -245,12 +265,15 @@ cudaError_t cudaMemcpyAsync(void* target, const void* source, std::size_t bytes,
   StreamState* s = stream_state(stream);
   if (!s) return result(cudaErrorInvalidResourceHandle);
   if (!valid_copy(target, source, bytes, kind)) return result(cudaErrorInvalidValue);
+  if (s->capture && kind != cudaMemcpyDeviceToDevice &&
+      !memory().is_pinned(kind == cudaMemcpyHostToDevice ? source : target, bytes)) {
+    refused_by_capture();
+    return result(cudaErrorStreamCaptureUnsupported);
+  }
   const auto size = static_cast<std::int64_t>(bytes);
   const Touched touched[] = {{source, size, false}, {target, size, true}};
-  hazards().work(s->number, touched,
-                 kind == cudaMemcpyHostToDevice ? "copy to the device" : "copy to the host");
-  scheduler().push(*s, [=] { std::memcpy(target, source, bytes); });
-  return cudaSuccess;
+  return queue_work(*s, touched, kind == cudaMemcpyHostToDevice ? "copy to the device" : "copy to the host",
+                    true, [=] { std::memcpy(target, source, bytes); });
 }
 
 cudaError_t cudaMemsetAsync(void* target, int byte, std::size_t bytes, cudaStream_t stream) {
@@ -258,8 +281,6 @@ cudaError_t cudaMemsetAsync(void* target, int byte, std::size_t bytes, cudaStrea
   if (!s) return result(cudaErrorInvalidResourceHandle);
   if (!memory().on_device(target, bytes)) return result(cudaErrorInvalidValue);
   const Touched touched{target, static_cast<std::int64_t>(bytes), true};
-  hazards().work(s->number, {&touched, 1}, "fill");
-  scheduler().push(*s, [=] { std::memset(target, byte, bytes); });
-  return cudaSuccess;
+  return queue_work(*s, {&touched, 1}, "fill", true, [=] { std::memset(target, byte, bytes); });
 }
 }

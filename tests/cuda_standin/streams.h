@@ -24,6 +24,7 @@
 namespace standin {
 
 struct StreamState;
+struct CaptureState;
 
 /// An event: records are numbered; a wait is for the number that was latest when it was queued.
 struct EventState {
@@ -31,6 +32,9 @@ struct EventState {
   std::chrono::steady_clock::time_point time{};
   Clock clock;  ///< what is done when the latest record is reached
   std::deque<std::pair<std::uint64_t, StreamState*>> records;  ///< not reached yet, and in which queue
+  // Where the latest record was made in a capture:
+  std::shared_ptr<CaptureState> capture = nullptr;
+  std::vector<std::size_t> captured_after;  ///< the nodes that it stands for
 };
 using SharedEvent = std::shared_ptr<EventState>;
 
@@ -54,6 +58,10 @@ struct StreamState {
   bool busy = false;  ///< its thread runs the head
   std::optional<Operands> operands;
   std::jthread thread{};  ///< of schedule `threads`
+  // While it takes part in a capture:
+  std::shared_ptr<CaptureState> capture = nullptr;
+  std::size_t chain = 0;
+  std::vector<std::size_t> after;  ///< the nodes that its next one follows
 };
 
 /// All streams of the one device. Calls come from the host thread that drives it.
