@@ -229,7 +229,7 @@ PlanGraph lower(const Graph& graph, const std::vector<OpProfile>& profiles) {
     const Traits traits = node.op->traits();
     const OpProfile profile = profiles.empty() ? OpProfile{} : profiles[i];
     PlanOp op{node.name, std::string(node.op->type()), {}, {}, profile.workspace_bytes, profile.seconds,
-              traits.recomputable && traits.updates.empty(), traits.inplace};
+              traits.recomputable && traits.updates.empty(), traits.inplace, profile.algorithm};
     for (int tensor : node.inputs) op.inputs.push_back(graph.tensors()[static_cast<std::size_t>(tensor)].buffer);
     for (int tensor : node.outputs) op.outputs.push_back(graph.tensors()[static_cast<std::size_t>(tensor)].buffer);
     plan.ops.push_back(std::move(op));

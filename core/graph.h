@@ -1,5 +1,5 @@
-// The static graph: buffers, tensors (views of buffers) and nodes (ops applied to tensors), all by index, in builder
-// order. Forward, backward and optimizer update of one step are one graph.
+// The static graph: buffers, tensors (views of buffers) and nodes (ops applied to tensors), all by index, in
+// builder order. Forward, backward and optimizer update of one step are one graph.
 #pragma once
 
 #include <swapadvisor/core/initializer.h>
@@ -16,8 +16,8 @@
 
 namespace swapadvisor {
 
-/// True for the name `path` itself and for names below it: "layer1" has "layer1.0.conv1.weight" in it, but not
-/// "layer10.weight". An empty path has every name in it.
+/// True for the name `path` itself and for names below it: "layer1" has "layer1.0.conv1.weight" in it, but
+/// not "layer10.weight". An empty path has every name in it.
 bool in_scope(std::string_view name, std::string_view path);
 
 /// Storage. Its layout is the canonical one for parameters, states, inputs and outputs.
@@ -25,9 +25,9 @@ struct Buffer {
   std::string name;
   BufferKind kind = BufferKind::temporary;
   TensorSpec spec;
-  Initializer init;     ///< persistent buffers only
-  int tensor = -1;      ///< the tensor that is its current value
-  bool frozen = false;  ///< a parameter that is not trained, see `Graph::freeze`
+  Initializer init;                    ///< persistent buffers only
+  int tensor = -1;                     ///< the tensor that is its current value
+  bool frozen = false;                 ///< a parameter that is not trained, see `Graph::freeze`
   std::vector<std::string> aliases{};  ///< its other names, see `Graph::tie`
 };
 
@@ -47,9 +47,10 @@ struct TensorInfo {
   TensorSpec spec;
   int buffer = -1;
   std::int64_t byte_offset = 0;
-  int writer = -1;  ///< node that wrote the value; −1 for inputs and persistent buffers before their first update
-  int base = -1;    ///< for views: the tensor viewed
-  View view{};      ///< and how
+  int writer =
+      -1;  ///< node that wrote the value; −1 for inputs and persistent buffers before their first update
+  int base = -1;  ///< for views: the tensor viewed
+  View view{};    ///< and how
 };
 
 /// An op applied to tensors.
@@ -74,27 +75,28 @@ class Graph {
   Tensor state(const std::string& name, const TensorSpec& spec, const Initializer& init);
   Tensor input(const std::string& name, const TensorSpec& spec);
 
-  /// Gives a persistent buffer one more name: weights that are tied are one buffer, with one gradient and one update.
-  /// `find` and `find_buffer` know all names, files of weights may use any. Again the same: nothing happens. Throws
-  /// `Error` when the name is another buffer's, or for views and other kinds of buffers.
+  /// Gives a persistent buffer one more name: weights that are tied are one buffer, with one gradient and one
+  /// update. `find` and `find_buffer` know all names, files of weights may use any. Again the same: nothing
+  /// happens. Throws `Error` when the name is another buffer's, or for views and other kinds of buffers.
   void tie(const std::string& name, Tensor tensor);
 
-  /// Makes the value of `tensor`, a whole temporary buffer, an output that the host can read after each iteration:
-  /// the loss, logits, or any intermediate value (`graph.output(graph.find("layer1.0.conv1"), "features")`). Of a
-  /// buffer that is updated in place the host reads the last value. `name` becomes the buffer's name. Throws `Error`
-  /// for views and for other kinds of buffers.
+  /// Makes the value of `tensor`, a whole temporary buffer, an output that the host can read after each
+  /// iteration: the loss, logits, or any intermediate value (`graph.output(graph.find("layer1.0.conv1"),
+  /// "features")`). Of a buffer that is updated in place the host reads the last value. `name` becomes the
+  /// buffer's name. Throws `Error` for views and for other kinds of buffers.
   void output(Tensor tensor, const std::string& name);
 
-  /// Appends a node; returns its outputs. An empty name becomes "TYPE_INDEX". Throws `Error` prefixed "[type name]"
-  /// when inference refuses, or when an operand is a value that a later op has overwritten.
-  std::vector<Tensor> apply(std::shared_ptr<const Op> op, std::vector<Tensor> inputs, std::string_view name = {});
+  /// Appends a node; returns its outputs. An empty name becomes "TYPE_INDEX". Throws `Error` prefixed "[type
+  /// name]" when inference refuses, or when an operand is a value that a later op has overwritten.
+  std::vector<Tensor> apply(std::shared_ptr<const Op> op, std::vector<Tensor> inputs,
+                            std::string_view name = {});
 
-  /// Read-only views of the same bytes, which keep the whole buffer alive. ops/reshape.h, transpose.h, slice.h and
-  /// split.h have builders on top of them that copy where a view is not possible.
-  /// With another shape of as many elements. Throws `Error` when no strides express it, see `reshaped`.
+  /// Read-only views of the same bytes, which keep the whole buffer alive. ops/reshape.h, transpose.h,
+  /// slice.h and split.h have builders on top of them that copy where a view is not possible. With another
+  /// shape of as many elements. Throws `Error` when no strides express it, see `reshaped`.
   Tensor reshape(Tensor tensor, const Shape& shape);
-  /// With the dimensions in another order: dimension i of the view is dimension order[i] of `tensor`. Throws `Error`
-  /// when `order` is not a permutation of 0, 1, ….
+  /// With the dimensions in another order: dimension i of the view is dimension order[i] of `tensor`. Throws
+  /// `Error` when `order` is not a permutation of 0, 1, ….
   Tensor permute(Tensor tensor, const Shape& order);
   /// Elements [start, start + length) of one dimension. Throws `Error` when they are not there.
   Tensor slice(Tensor tensor, int dimension, std::int64_t start, std::int64_t length);
@@ -113,13 +115,15 @@ class Graph {
   /// Those that are not frozen.
   std::vector<Tensor> trainable_parameters();
 
-  /// Freezes the parameters in the scope `path` (see `in_scope`; empty: all): no gradient, no update and no optimizer
-  /// state is made for them. Call it before `minimize`. States such as running statistics are no parameters; layers
-  /// built in `scope.in_mode(Mode::eval)` leave those alone too. Throws `Error` when no parameter is there.
+  /// Freezes the parameters in the scope `path` (see `in_scope`; empty: all): no gradient, no update and no
+  /// optimizer state is made for them. Call it before `minimize`. States such as running statistics are no
+  /// parameters; layers built in `scope.in_mode(Mode::eval)` leave those alone too. Throws `Error` when no
+  /// parameter is there.
   void freeze(std::string_view path);
 
-  /// State updates of the forward pass (running statistics) that must not happen when the loss is not finite, so they
-  /// wait until the flag exists: layers call `defer_update`, whoever builds the step calls `apply_deferred_updates`.
+  /// State updates of the forward pass (running statistics) that must not happen when the loss is not finite,
+  /// so they wait until the flag exists: layers call `defer_update`, whoever builds the step calls
+  /// `apply_deferred_updates`.
   void defer_update(std::function<void(Tensor finite)> update);
   void apply_deferred_updates(Tensor finite);
 
@@ -127,7 +131,8 @@ class Graph {
   std::vector<TensorSpec> output_specs(const Node& node) const;
 
  private:
-  Tensor named_buffer(const std::string& name, BufferKind kind, const TensorSpec& spec, const Initializer& init);
+  Tensor named_buffer(const std::string& name, BufferKind kind, const TensorSpec& spec,
+                      const Initializer& init);
   int add_buffer(std::string name, BufferKind kind, const TensorSpec& spec, const Initializer& init);
   int add_tensor(TensorInfo info);
   /// A view of `tensor` with another spec, `offset` elements further on.
@@ -145,6 +150,7 @@ class Graph {
 struct OpProfile {
   double seconds = 0;
   std::int64_t workspace_bytes = 0;
+  std::string algorithm{};  ///< as `PlanOp::algorithm`
 };
 
 /// The planner's view of a graph. `profiles`: one per node, or empty for zeros.

@@ -1,8 +1,7 @@
+#include <fmt/format.h>
 #include <swapadvisor/core/error.h>
 #include <swapadvisor/core/plan_graph.h>
 #include <swapadvisor/core/program.h>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -15,7 +14,9 @@ constexpr std::int64_t largest_total = std::int64_t{1} << 60;
 // `writer`: of each buffer, the last op that writes it, -1 before there is one.
 void check_operands(const PlanGraph& graph, std::size_t index, std::vector<std::int64_t>& writer) {
   const PlanOp& op = graph.ops[index];
-  const auto valid = [&](std::int32_t b) { return b >= 0 && static_cast<std::size_t>(b) < graph.buffers.size(); };
+  const auto valid = [&](std::int32_t b) {
+    return b >= 0 && static_cast<std::size_t>(b) < graph.buffers.size();
+  };
   for (std::int32_t b : op.inputs) {
     if (!valid(b))
       fail("op {} '{}' reads buffer {}, but there are {} buffers", index, op.name, b, graph.buffers.size());
@@ -28,9 +29,11 @@ void check_operands(const PlanGraph& graph, std::size_t index, std::vector<std::
     if (!valid(b))
       fail("op {} '{}' writes buffer {}, but there are {} buffers", index, op.name, b, graph.buffers.size());
     const PlanBuffer& buffer = graph.buffers[static_cast<std::size_t>(b)];
-    if (buffer.kind == BufferKind::input) fail("op {} '{}' writes input buffer '{}'", index, op.name, buffer.name);
+    if (buffer.kind == BufferKind::input)
+      fail("op {} '{}' writes input buffer '{}'", index, op.name, buffer.name);
     std::int64_t& last = writer[static_cast<std::size_t>(b)];
-    if (last == static_cast<std::int64_t>(index)) fail("op {} '{}' writes buffer {} twice", index, op.name, b);
+    if (last == static_cast<std::int64_t>(index))
+      fail("op {} '{}' writes buffer {} twice", index, op.name, b);
     last = static_cast<std::int64_t>(index);
   }
 }
@@ -60,7 +63,9 @@ void check(const PlanGraph& graph) {
       fail("output buffer {} '{}' is never written", b, graph.buffers[b].name);
 }
 
-bool same_structure(const PlanGraph& a, const PlanGraph& b) { return structure_difference(a, b).empty(); }
+bool same_structure(const PlanGraph& a, const PlanGraph& b) {
+  return structure_difference(a, b).empty();
+}
 
 std::string structure_difference(const PlanGraph& graph, const PlanGraph& other) {
   if (graph.buffers.size() != other.buffers.size() || graph.ops.size() != other.ops.size())
@@ -68,21 +73,27 @@ std::string structure_difference(const PlanGraph& graph, const PlanGraph& other)
                        graph.buffers.size(), graph.ops.size());
   for (std::size_t i = 0; i < graph.buffers.size(); ++i) {
     const PlanBuffer &here = graph.buffers[i], &there = other.buffers[i];
-    if (here.name != there.name) return fmt::format("buffer {} is '{}' there, '{}' here", i, there.name, here.name);
+    if (here.name != there.name)
+      return fmt::format("buffer {} is '{}' there, '{}' here", i, there.name, here.name);
     if (here.bytes != there.bytes)
       return fmt::format("buffer '{}' has {} bytes there, {} here", here.name, there.bytes, here.bytes);
     if (here.kind != there.kind) return fmt::format("buffer '{}' is of another kind", here.name);
   }
   for (std::size_t i = 0; i < graph.ops.size(); ++i) {
     const PlanOp &here = graph.ops[i], &there = other.ops[i];
-    if (here.name != there.name) return fmt::format("op {} is '{}' there, '{}' here", i, there.name, here.name);
+    if (here.name != there.name)
+      return fmt::format("op {} is '{}' there, '{}' here", i, there.name, here.name);
     if (here.type != there.type || here.inputs != there.inputs || here.outputs != there.outputs ||
         here.recomputable != there.recomputable || here.inplace != there.inplace)
       return fmt::format("op '{}' has another type, other operands or other flags", here.name);
     if (here.workspace_bytes != there.workspace_bytes)
-      return fmt::format("op '{}' has {} workspace bytes there, {} here (workspaces are known once the ops are "
-                         "prepared on the device: plan from what `profile` writes)",
-                         here.name, there.workspace_bytes, here.workspace_bytes);
+      return fmt::format(
+          "op '{}' has {} workspace bytes there, {} here (workspaces are known once the ops are "
+          "prepared on the device: plan from what `profile` writes)",
+          here.name, there.workspace_bytes, here.workspace_bytes);
+    if (!here.algorithm.empty() && !there.algorithm.empty() && here.algorithm != there.algorithm)
+      return fmt::format("op '{}' takes '{}' there, '{}' here, which gives other bits", here.name,
+                         there.algorithm, here.algorithm);
   }
   return {};
 }

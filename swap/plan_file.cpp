@@ -112,6 +112,7 @@ class GraphReader {
     op.seconds = fields.number("seconds", 0, longest_seconds);
     op.recomputable = fields.boolean("recomputable", false);
     op.inplace = fields.boolean("inplace", false);
+    op.algorithm = fields.text("algorithm", "");
     append(graph_.ops, std::move(op), most_entries, fields);
   }
 

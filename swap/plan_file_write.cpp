@@ -60,6 +60,7 @@ ordered_json to_object(const PlanOp& op) {
   object["seconds"] = finite(op.seconds, "op seconds");
   object["recomputable"] = op.recomputable;
   object["inplace"] = op.inplace;
+  if (!op.algorithm.empty()) object["algorithm"] = op.algorithm;
   return object;
 }
 

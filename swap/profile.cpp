@@ -1,3 +1,4 @@
+#include <swapadvisor/core/kernel_algorithm.h>
 #include <swapadvisor/core/units.h>
 #include <swapadvisor/swap/profile.h>
 
@@ -23,7 +24,8 @@ struct PackedNode {
   std::int64_t bytes = 0;
 
   std::int64_t offset(int buffer) const {
-    return std::find_if(buffers.begin(), buffers.end(), [&](const auto& b) { return b.first == buffer; })->second;
+    return std::find_if(buffers.begin(), buffers.end(), [&](const auto& b) { return b.first == buffer; })
+        ->second;
   }
 };
 
@@ -54,12 +56,24 @@ void fill_ones(HostMemory& memory) {
 std::unique_ptr<HostMemory> host_ones(Device& device, DType dtype, std::int64_t bytes) {
   auto memory = device.host_alloc(bytes);
   switch (dtype) {
-    case DType::f32: fill_ones<float>(*memory); break;
-    case DType::f64: fill_ones<double>(*memory); break;
-    case DType::u8: fill_ones<std::uint8_t>(*memory); break;
-    case DType::i32: fill_ones<std::int32_t>(*memory); break;
-    case DType::i64: fill_ones<std::int64_t>(*memory); break;
-    case DType::bf16: fill_ones<BFloat16>(*memory); break;
+    case DType::f32:
+      fill_ones<float>(*memory);
+      break;
+    case DType::f64:
+      fill_ones<double>(*memory);
+      break;
+    case DType::u8:
+      fill_ones<std::uint8_t>(*memory);
+      break;
+    case DType::i32:
+      fill_ones<std::int32_t>(*memory);
+      break;
+    case DType::i64:
+      fill_ones<std::int64_t>(*memory);
+      break;
+    case DType::bf16:
+      fill_ones<BFloat16>(*memory);
+      break;
   }
   return memory;
 }
@@ -67,8 +81,8 @@ std::unique_ptr<HostMemory> host_ones(Device& device, DType dtype, std::int64_t 
 /// Runs single nodes of a graph on operands of ones, in the arena.
 class NodeRunner {
  public:
-  /// `spare_share`: so much of what the neediest op takes is kept free at the end of the arena, as far as the limit
-  /// allows.
+  /// `spare_share`: so much of what the neediest op takes is kept free at the end of the arena, as far as the
+  /// limit allows.
   NodeRunner(const Graph& graph, const std::vector<std::unique_ptr<Kernel>>& kernels, Device& device,
              std::int64_t memory_limit, double spare_share = 0)
       : graph_(graph), kernels_(kernels), device_(device) {
@@ -89,7 +103,8 @@ class NodeRunner {
     for (const auto& [dtype, bytes] : largest) ones_[dtype] = host_ones(device, dtype, bytes);
   }
 
-  /// Queues fresh ones for all operands of the node, on the stream of the ops: as a producer would leave them.
+  /// Queues fresh ones for all operands of the node, on the stream of the ops: as a producer would leave
+  /// them.
   void refresh(std::size_t node) {
     Stream& compute = device_.stream(StreamKind::compute);
     for (const auto& [buffer, offset] : packed_[node].buffers) {
@@ -116,7 +131,8 @@ class NodeRunner {
   };
 
   [[noreturn]] void refuse(std::int64_t need, std::int64_t limit) const {
-    const auto neediest = std::find_if(packed_.begin(), packed_.end(), [&](const auto& p) { return p.bytes == need; });
+    const auto neediest =
+        std::find_if(packed_.begin(), packed_.end(), [&](const auto& p) { return p.bytes == need; });
     const Node& node = graph_.nodes()[static_cast<std::size_t>(neediest - packed_.begin())];
     fail("op '{}' ({}) {}", node.name, node.op->type(), format_need(need, limit, "device memory"));
   }
@@ -167,19 +183,23 @@ struct Beside {
   double in_bytes_per_second = 0, out_bytes_per_second = 0;
 };
 
-/// Times the link by copying to and from the end of the arena while the compute stream runs a sample of the graph's
-/// ops: those that leave room for one block per direction there. A copy must never touch what an op uses; library
-/// kernels keep the state of their threads in the workspace.
+/// Times the link by copying to and from the end of the arena while the compute stream runs a sample of the
+/// graph's ops: those that leave room for one block per direction there. A copy must never touch what an op
+/// uses; library kernels keep the state of their threads in the workspace.
 class LinkTimer {
  public:
   LinkTimer(NodeRunner& runner, Device& device) : runner_(runner), device_(device) {
     // A slow link gets small blocks: one copy takes at most a twentieth of a second.
-    const auto most = device.link_limit() > 0 ? static_cast<std::int64_t>(device.link_limit() / 20) : 32 << 20;
-    block_ = std::clamp<std::int64_t>(device.arena_bytes() / 16, 1, std::clamp<std::int64_t>(most, 1, 32 << 20));
+    const auto most =
+        device.link_limit() > 0 ? static_cast<std::int64_t>(device.link_limit() / 20) : 32 << 20;
+    block_ =
+        std::clamp<std::int64_t>(device.arena_bytes() / 16, 1, std::clamp<std::int64_t>(most, 1, 32 << 20));
     for (auto& host : host_) host = device.host_alloc(block_);
   }
 
-  bool leaves_room(std::size_t node) const { return runner_.bytes(node) <= device_.arena_bytes() - 2 * block_; }
+  bool leaves_room(std::size_t node) const {
+    return runner_.bytes(node) <= device_.arena_bytes() - 2 * block_;
+  }
   /// What the compute stream runs during `measure`; nodes that leave room.
   void set_sample(std::vector<std::size_t> sample) { sample_ = std::move(sample); }
 
@@ -238,8 +258,10 @@ class LinkTimer {
       direction.starts.push_back(device_.make_event());
       direction.ends.push_back(device_.make_event());
       stream.record(*direction.starts.back());
-      if (d == 0) stream.copy(device, host, block_);
-      else stream.copy(host, device, block_);
+      if (d == 0)
+        stream.copy(device, host, block_);
+      else
+        stream.copy(host, device, block_);
       stream.record(*direction.ends.back());
     }
   }
@@ -258,10 +280,11 @@ class LinkTimer {
   std::unique_ptr<HostMemory> host_[2];
 };
 
-/// Of the nodes allowed, some spread over the graph that take about `target` seconds together; all repeat when they are
-/// shorter.
+/// Of the nodes allowed, some spread over the graph that take about `target` seconds together; all repeat
+/// when they are shorter.
 template <class Allowed>
-std::vector<std::size_t> sample_nodes(const std::vector<OpProfile>& profiles, double target, const Allowed& allowed) {
+std::vector<std::size_t> sample_nodes(const std::vector<OpProfile>& profiles, double target,
+                                      const Allowed& allowed) {
   double total = 0;
   for (std::size_t i = 0; i < profiles.size(); ++i) total += allowed(i) ? profiles[i].seconds : 0;
   std::vector<std::size_t> sample;
@@ -284,7 +307,10 @@ std::vector<std::size_t> sample_nodes(const std::vector<OpProfile>& profiles, do
 
 std::vector<OpProfile> workspace_profiles(const std::vector<std::unique_ptr<Kernel>>& kernels) {
   std::vector<OpProfile> profiles;
-  for (const auto& kernel : kernels) profiles.push_back({0, kernel->workspace_bytes()});
+  for (const auto& kernel : kernels) {
+    const auto* choice = dynamic_cast<const KernelAlgorithm*>(kernel.get());
+    profiles.push_back({0, kernel->workspace_bytes(), choice ? choice->algorithm() : std::string()});
+  }
   return profiles;
 }
 
@@ -293,7 +319,8 @@ std::vector<OpProfile> profile_ops(const Graph& graph, const std::vector<std::un
   NodeRunner runner(graph, kernels, device, options.memory_limit);
   const auto start = device.make_event(), end = device.make_event();
   std::vector<OpProfile> profiles = workspace_profiles(kernels);
-  // Pass by pass over the graph, not op by op: a slow moment of the machine then hits one sample of an op, not all.
+  // Pass by pass over the graph, not op by op: a slow moment of the machine then hits one sample of an op,
+  // not all.
   std::vector<std::vector<double>> seconds(kernels.size());
   const int repeats = std::max(1, options.repeats), total = static_cast<int>(kernels.size()) * (repeats + 1);
   int done = 0;
@@ -309,7 +336,8 @@ std::vector<OpProfile> profile_ops(const Graph& graph, const std::vector<std::un
 }
 
 DeviceSpec profile_link(const Graph& graph, const std::vector<std::unique_ptr<Kernel>>& kernels,
-                        const std::vector<OpProfile>& profiles, Device& device, const ProfileOptions& options) {
+                        const std::vector<OpProfile>& profiles, Device& device,
+                        const ProfileOptions& options) {
   constexpr double sample_seconds = 0.1;
   constexpr int rounds = 5;
   NodeRunner runner(graph, kernels, device, options.memory_limit, 0.25);
@@ -322,9 +350,11 @@ DeviceSpec profile_link(const Graph& graph, const std::vector<std::unique_ptr<Ke
   spec.name = device.name();
   spec.memory_bytes = options.memory_limit;
   spec.copy_latency_seconds = timer.latency();
-  const int copies = std::clamp(static_cast<int>(sample_seconds / std::max(timer.block_seconds(), 1e-6)), 3, 2000);
+  const int copies =
+      std::clamp(static_cast<int>(sample_seconds / std::max(timer.block_seconds(), 1e-6)), 3, 2000);
   timer.measure(false, false, 0, 0);  // warm up
-  // Alone and beside copies by turns, each ratio within one round: the machine's own drift must not look like an effect.
+  // Alone and beside copies by turns, each ratio within one round: the machine's own drift must not look like
+  // an effect.
   std::vector<double> h2d, d2h, duplex, slowdown;
   for (int round = 0; round < rounds; ++round) {
     obey(options.stop);

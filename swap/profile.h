@@ -20,7 +20,7 @@ struct ProfileOptions {
   std::stop_token stop;  ///< when asked for, the measurement ends with an `Error`
 };
 
-/// Workspace of every node's kernel, seconds left at 0: what planning needs when the seconds come from elsewhere.
+/// Workspace and algorithm of every node's kernel, seconds left at 0: what planning needs when the seconds come from elsewhere.
 std::vector<OpProfile> workspace_profiles(const std::vector<std::unique_ptr<Kernel>>& kernels);
 
 /// Seconds and workspace of every node, each measured alone on the compute stream with operands of ones that were

@@ -25,7 +25,7 @@ const char* const graph_text = R"({"format":"swapadvisor.graph","version":1,"nam
            {"name":"m","bytes":8,"kind":"state"},{"name":"t","bytes":1,"kind":"temporary"},
            {"name":"loss","bytes":4,"kind":"output"}],
 "ops":[{"name":"f","type":"matmul","inputs":[0,1],"outputs":[3],"workspace_bytes":64,"seconds":0.0012,
-        "recomputable":true,"inplace":true},
+        "recomputable":true,"inplace":true,"algorithm":"cuDNN forward 1 fma"},
        {"name":"g","type":"sum","inputs":[3],"outputs":[4],"seconds":1}]})";
 
 template <class Parse>
@@ -62,8 +62,16 @@ TEST(PlanFile, ReadsAGraph) {
   EXPECT_EQ(graph.ops[0].workspace_bytes, 64);
   EXPECT_EQ(graph.ops[0].seconds, 0.0012);
   EXPECT_TRUE(graph.ops[0].recomputable && graph.ops[0].inplace);
+  EXPECT_EQ(graph.ops[0].algorithm, "cuDNN forward 1 fma");
+  EXPECT_EQ(graph.ops[1].algorithm, "");
   EXPECT_EQ(graph.ops[1].workspace_bytes, 0);
   EXPECT_FALSE(graph.ops[1].recomputable || graph.ops[1].inplace);
+}
+
+TEST(PlanFile, AlgorithmsAreWrittenWhereThereAreAny) {
+  const json written = json::parse(graph_to_json(graph_from_json(graph_text, "g.json")));
+  EXPECT_EQ(written["ops"][0]["algorithm"], "cuDNN forward 1 fma");
+  EXPECT_FALSE(written["ops"][1].contains("algorithm"));
 }
 
 TEST(PlanFile, RefusesBadGraphs) {

@@ -79,9 +79,22 @@ TEST(PlanGraph, StructureDifferenceNamesTheFirst) {
               testing::StartsWith("op '" + other.ops[0].name + "' has 7 workspace bytes there, 0 here"));
   other.buffers[0].bytes = 5;
   EXPECT_EQ(structure_difference(small_graph(), other),
-            fmt::format("buffer '{}' has 5 bytes there, {} here", other.buffers[0].name, small_graph().buffers[0].bytes));
+            fmt::format("buffer '{}' has 5 bytes there, {} here", other.buffers[0].name,
+                        small_graph().buffers[0].bytes));
   other.ops.pop_back();
   EXPECT_THAT(structure_difference(small_graph(), other), testing::StartsWith("it has "));
+}
+
+TEST(PlanGraph, AlgorithmsDifferOnlyWhereBothAreKnown) {
+  PlanGraph here = small_graph(), there = small_graph();
+  here.ops[0].algorithm = "cuDNN forward 1 fma";
+  EXPECT_TRUE(same_structure(here, there) && same_structure(there, here));
+  there.ops[0].algorithm = "cuDNN forward 0 fma";
+  EXPECT_EQ(
+      structure_difference(here, there),
+      fmt::format(
+          "op '{}' takes 'cuDNN forward 0 fma' there, 'cuDNN forward 1 fma' here, which gives other bits",
+          here.ops[0].name));
 }
 
 TEST(PlanGraph, SameStructureSeesEveryOtherField) {

@@ -118,5 +118,37 @@ TEST(CudaCommandLine, CudaGraphRunsWhatIsPredictedToBeFasterWithTheSameBits) {
   EXPECT_THAT(run({"--cuda-graph"}), HasSubstr("CUDA graph "));
 }
 
+TEST(CudaCommandLine, ProfilesRecordAlgorithmsAndPlansWithOthersAreRefused) {
+  const TemporaryFolder folder;
+  const std::string graph = folder.path("graph.json"), device = folder.path("device.json"),
+                    plan = folder.path("plan.json");
+  const std::vector<std::string> model{"resnet20", "--image-size", "8", "--width", "4", "--batch-size", "4"};
+  const auto run = [&](const std::vector<std::string>& arguments, int code) {
+    Process process(arguments, {standin_library, "SWAPADVISOR_CACHE_SIZE=0"});
+    EXPECT_EQ(process.finish(), code) << process.error();
+    return process.error();
+  };
+  run(words({"profile"}, words(model, {"--device", "cuda", "--repeats", "1", "--quiet", "--out", graph,
+                                       "--device-out", device})),
+      0);
+  run({"plan", "--graph", graph, "--device", device, "--memory-limit", "85%", "--search-evaluations", "50",
+       "--quiet", "--out", plan},
+      0);
+  auto written = nlohmann::json::parse(std::ifstream(plan));
+  nlohmann::json* last = nullptr;
+  for (auto& op : written["graph"]["ops"])
+    if (op["type"].get<std::string>().starts_with("conv2d")) {
+      EXPECT_TRUE(op.contains("algorithm")) << op["name"];
+      last = &op;
+    }
+  ASSERT_NE(last, nullptr);
+  const auto train =
+      words({"train"}, words(model, {"--steps", "1", "--quiet", "--device", "cuda", "--plan", plan}));
+  run(train, 0);
+  (*last)["algorithm"] = "cuDNN other";
+  std::ofstream(plan) << written;
+  EXPECT_THAT(run(train, 1), HasSubstr("takes 'cuDNN other' there"));
+}
+
 }  // namespace
 }  // namespace swapadvisor::test
