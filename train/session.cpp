@@ -63,10 +63,15 @@ Session::Session(const Graph& graph, Device& device, HostStore& host, const Kern
   if (!options_.plan_file.empty()) load_plan();  // before the time that measuring takes
   measure();
   plan();
-  if (options_.capture) choose_schedule();
   ExecutorOptions executor{options_.slot_prefix, {}, options_.trace_iterations};
-  executor.capture_from = captured_ && captured_->faster() ? 1 : -1;
-  executor.on_no_capture = options_.on_no_capture;
+  if (options_.capture) {
+    executor.on_no_capture = [this, streams = program_.predicted](const std::string& reason) {
+      program_.predicted = streams;
+      if (options_.on_no_capture) options_.on_no_capture(reason);
+    };
+    choose_schedule();
+    if (captured_->faster()) executor.capture_from = 1;
+  }
   executor_ = std::make_unique<Executor>(program_, bind_kernels(graph_, kernels_), device_, host_,
                                          std::move(executor));
 }
