@@ -2,13 +2,13 @@
 #include <cairo.h>
 #include <swapadvisor/core/error.h>
 #include <swapadvisor/experiments/figure.h>
+#include <swapadvisor/train/plot_axis.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <memory>
 
 namespace swapadvisor {
@@ -35,27 +35,6 @@ constexpr std::array<Colour, 12> colours{{{0.00, 0.45, 0.70},
                                           {0.74, 0.74, 0.13},
                                           {0.09, 0.75, 0.81},
                                           {0.65, 0.12, 0.22}}};
-
-struct Range {
-  double low = std::numeric_limits<double>::infinity(), high = -std::numeric_limits<double>::infinity();
-  void include(double value) {
-    if (!std::isfinite(value)) return;
-    low = std::min(low, value);
-    high = std::max(high, value);
-  }
-  void settle() {
-    if (low > high) low = 0, high = 1;
-    if (high - low < 1e-12 * std::max(1.0, std::abs(high))) low -= 0.5, high += 0.5;
-  }
-};
-
-/// 1, 2 or 5 times a power of ten, so that about `wanted` steps of it cover `span`.
-double tick_step(double span, int wanted) {
-  const double raw = span / wanted, power = std::pow(10.0, std::floor(std::log10(raw)));
-  for (double factor : {1.0, 2.0, 5.0})
-    if (raw <= factor * power) return factor * power;
-  return 10 * power;
-}
 
 enum class Align : std::uint8_t { start, middle, end };
 
@@ -137,7 +116,7 @@ class Drawing {
   }
 
   void chart(const Chart& chart, double x, double y) {
-    Range xs, ys;
+    AxisRange xs, ys;
     if (chart.from_zero) ys.include(0);
     for (const Series& series : chart.series)
       for (std::size_t i = 0; i < series.points.size(); ++i) {
@@ -152,8 +131,8 @@ class Drawing {
     ys.high += 0.05 * (ys.high - ys.low);
     const double x0 = x + left, x1 = x + panel_width(figure_) - right, y0 = y + panel_height - bottom,
                  y1 = y + top;
-    to_x_ = [=](double value) { return x0 + (value - xs.low) / (xs.high - xs.low) * (x1 - x0); };
-    to_y_ = [=](double value) { return y0 - (value - ys.low) / (ys.high - ys.low) * (y0 - y1); };
+    to_x_ = [=](double value) { return x0 + xs.share(value) * (x1 - x0); };
+    to_y_ = [=](double value) { return y0 - ys.share(value) * (y0 - y1); };
     text((x0 + x1) / 2, y + 22, chart.title, 13, Align::middle);
     text((x0 + x1) / 2, y + panel_height - 10, chart.x_label, 11, Align::middle);
     text(x + 14, (y0 + y1) / 2, chart.y_label, 11, Align::middle, true);
@@ -169,16 +148,14 @@ class Drawing {
     line(x0, y0, x0, y1, 0.3, 1);
   }
 
-  void y_axis(const Range& ys, double x0, double x1) {
-    const double step = tick_step(ys.high - ys.low, 5);
-    for (double value = std::ceil(ys.low / step) * step; value <= ys.high; value += step) {
+  void y_axis(const AxisRange& ys, double x0, double x1) {
+    for (double value : ticks(ys, 5)) {
       line(x0, to_y_(value), x1, to_y_(value), 0.88, 1);
-      text(x0 - 6, to_y_(value) + 4, fmt::format("{:g}", std::abs(value) < step / 1e6 ? 0.0 : value), 11,
-           Align::end);
+      text(x0 - 6, to_y_(value) + 4, fmt::format("{:g}", value), 11, Align::end);
     }
   }
 
-  void x_axis(const Chart& chart, const Range& xs, double y0) {
+  void x_axis(const Chart& chart, const AxisRange& xs, double y0) {
     if (!chart.categories.empty()) {
       for (std::size_t i = 0; i < chart.categories.size(); ++i)
         text(to_x_(static_cast<double>(i)), y0 + 16, chart.categories[i], 10, Align::middle);
@@ -199,10 +176,8 @@ class Drawing {
       }
       return;
     }
-    const double step = tick_step(xs.high - xs.low, 6);
-    for (double value = std::ceil(xs.low / step) * step; value <= xs.high + 1e-9 * step; value += step)
-      text(to_x_(value), y0 + 16, fmt::format("{:g}", std::abs(value) < step / 1e6 ? 0.0 : value), 11,
-           Align::middle);
+    for (double value : ticks(xs, 6))
+      text(to_x_(value), y0 + 16, fmt::format("{:g}", value), 11, Align::middle);
   }
 
   void lines(const Chart& chart, const Series& series) {

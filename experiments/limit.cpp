@@ -1,6 +1,7 @@
 // experiment limit: efficiency against the memory limit, with the bounds.
 #include <swapadvisor/experiments/measured_run.h>
 #include <swapadvisor/experiments/plan_jobs.h>
+#include <swapadvisor/memory/liveness.h>
 #include <swapadvisor/swap/bounds.h>
 
 #include <algorithm>
@@ -10,22 +11,6 @@ namespace swapadvisor {
 namespace {
 
 constexpr std::array fractions{1.0, 0.5, 0.25, 0.125, 0.0625};
-
-/// What the neediest op takes when it does not work in place.
-std::int64_t largest_op_bytes(const PlanGraph& graph) {
-  std::int64_t most = 0;
-  for (const PlanOp& op : graph.ops) {
-    std::vector<std::int32_t> buffers = op.inputs;
-    buffers.insert(buffers.end(), op.outputs.begin(), op.outputs.end());
-    std::sort(buffers.begin(), buffers.end());
-    buffers.erase(std::unique(buffers.begin(), buffers.end()), buffers.end());
-    std::int64_t bytes = round_up(op.workspace_bytes, arena_alignment);
-    for (std::int32_t b : buffers)
-      bytes += round_up(graph.buffers[static_cast<std::size_t>(b)].bytes, arena_alignment);
-    most = std::max(most, bytes);
-  }
-  return most;
-}
 
 /// Shares of the need, not below what one op takes.
 std::vector<std::int64_t> limits(const PlanGraph& graph) {

@@ -1,3 +1,4 @@
+#include <swapadvisor/core/program.h>
 #include <swapadvisor/memory/liveness.h>
 
 #include <algorithm>
@@ -45,6 +46,30 @@ Liveness live_ranges(const PlanGraph& graph, std::span<const std::int32_t> order
   }
   live.operand_begin.push_back(static_cast<std::int32_t>(live.operand_range.size()));
   return live;
+}
+
+std::int64_t largest_op_bytes(const PlanGraph& graph) {
+  const auto bytes_of = [&](std::int32_t b) {
+    return round_up(graph.buffers[static_cast<std::size_t>(b)].bytes, arena_alignment);
+  };
+  std::int64_t largest = 0;
+  // From the last op to the first: whether what is in a buffer will be read before it is overwritten.
+  std::vector<bool> needed(graph.buffers.size(), false);
+  for (auto op = graph.ops.rbegin(); op != graph.ops.rend(); ++op) {
+    std::vector<std::int32_t> operands = op->inputs;
+    operands.insert(operands.end(), op->outputs.begin(), op->outputs.end());
+    std::sort(operands.begin(), operands.end());
+    operands.erase(std::unique(operands.begin(), operands.end()), operands.end());
+    std::int64_t bytes = round_up(op->workspace_bytes, arena_alignment);
+    for (std::int32_t b : operands) bytes += bytes_of(b);
+    const InplacePair pair = inplace_pair(
+        graph, *op, [&](std::size_t k) { return !needed[static_cast<std::size_t>(op->inputs[k])]; });
+    if (pair.any()) bytes -= bytes_of(op->outputs[static_cast<std::size_t>(pair.output)]);
+    largest = std::max(largest, bytes);
+    for (std::int32_t b : op->outputs) needed[static_cast<std::size_t>(b)] = false;
+    for (std::int32_t b : op->inputs) needed[static_cast<std::size_t>(b)] = true;
+  }
+  return largest;
 }
 
 }  // namespace swapadvisor

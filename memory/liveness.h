@@ -71,4 +71,8 @@ InplacePair inplace_pair(const PlanGraph& graph, const PlanOp& op, const Dies& d
   return best;
 }
 
+/// Bytes that the neediest op takes alone, in place where it may, when ops run in the graph's own order: no
+/// plan in that order needs less.
+std::int64_t largest_op_bytes(const PlanGraph& graph);
+
 }  // namespace swapadvisor

@@ -46,6 +46,34 @@ TEST(Liveness, FollowsTheOrder) {
   EXPECT_EQ(live.ranges[1].first, 2);
 }
 
+TEST(LargestOpBytes, CountsOperandsOnceInWholePiecesAndWorkspaces) {
+  PlanGraph graph;
+  graph.buffers = {{"w", 300, BufferKind::parameter},
+                   {"t", 1000, BufferKind::temporary},
+                   {"u", 1000, BufferKind::temporary},
+                   {"v", 1, BufferKind::temporary}};
+  EXPECT_EQ(largest_op_bytes(graph), 0);
+  graph.ops = {op({}, {1}), op({0, 0, 1}, {0})};
+  EXPECT_EQ(largest_op_bytes(graph), 512 + 1024) << "each operand once";
+  graph.ops[0].workspace_bytes = 700;
+  EXPECT_EQ(largest_op_bytes(graph), 1024 + 768);
+}
+
+TEST(LargestOpBytes, WorksInPlaceOnlyWhereTheInputDies) {
+  PlanGraph graph;
+  graph.buffers = {{"t", 1024, BufferKind::temporary}, {"u", 1024, BufferKind::temporary}};
+  graph.ops = {op({}, {0}), op({0}, {1}, true), op({1}, {})};
+  EXPECT_EQ(largest_op_bytes(graph), 1024);
+  graph.ops[2] = op({0}, {});
+  EXPECT_EQ(largest_op_bytes(graph), 2048) << "read later";
+  graph.ops[2] = op({}, {0});
+  EXPECT_EQ(largest_op_bytes(graph), 1024) << "overwritten later, which is no reading";
+  graph.ops[2] = op({0}, {0});
+  EXPECT_EQ(largest_op_bytes(graph), 2048) << "updated later";
+  graph.ops = {op({}, {0}), op({0}, {1})};
+  EXPECT_EQ(largest_op_bytes(graph), 2048) << "the op does not allow it";
+}
+
 TEST(InplacePair, TakesTheLargestDyingInputOfEqualBytes) {
   PlanGraph graph;
   graph.buffers = {{"a", 8, BufferKind::temporary},

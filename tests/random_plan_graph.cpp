@@ -4,7 +4,6 @@
 #include <swapadvisor/swap/planner.h>
 
 #include <algorithm>
-#include <set>
 #include <string>
 
 namespace swapadvisor {
@@ -126,34 +125,6 @@ PlanGraph random_plan_graph(std::uint64_t seed, const RandomGraphOptions& option
   PlanGraph graph = Maker(seed, options).make();
   check(graph);
   return graph;
-}
-
-std::int64_t largest_op_bytes(const PlanGraph& graph) {
-  // Whether the value that op i finds in b is dead after it: nobody reads it before it is overwritten.
-  const auto dies = [&](std::size_t i, std::int32_t b) {
-    for (std::size_t later = i + 1; later < graph.ops.size(); ++later) {
-      const PlanOp& op = graph.ops[later];
-      if (std::find(op.inputs.begin(), op.inputs.end(), b) != op.inputs.end()) return false;
-      if (std::find(op.outputs.begin(), op.outputs.end(), b) != op.outputs.end()) return true;
-    }
-    return true;
-  };
-  std::int64_t largest = 0;
-  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
-    const PlanOp& op = graph.ops[i];
-    std::set<std::int32_t> operands(op.inputs.begin(), op.inputs.end());
-    operands.insert(op.outputs.begin(), op.outputs.end());
-    std::int64_t bytes = round_up(op.workspace_bytes, arena_alignment);
-    for (std::int32_t b : operands)
-      bytes += round_up(graph.buffers[static_cast<std::size_t>(b)].bytes, arena_alignment);
-    const InplacePair pair = inplace_pair(graph, op, [&](std::size_t k) { return dies(i, op.inputs[k]); });
-    if (pair.any())
-      bytes -= round_up(
-          graph.buffers[static_cast<std::size_t>(op.outputs[static_cast<std::size_t>(pair.output)])].bytes,
-          arena_alignment);
-    largest = std::max(largest, bytes);
-  }
-  return largest;
 }
 
 DeviceSpec random_device(std::uint64_t seed, const PlanGraph& graph) {

@@ -3,6 +3,7 @@
 
 #include <swapadvisor/core/plan_graph.h>
 #include <swapadvisor/core/program.h>
+#include <swapadvisor/memory/liveness.h>
 
 #include <cstdint>
 
@@ -19,9 +20,6 @@ struct RandomGraphOptions {
 /// are read later, inputs, ops with several outputs, buffers written twice, workspaces, sizes that are no
 /// multiple of anything, ops in place, ops that take no time.
 PlanGraph random_plan_graph(std::uint64_t seed, const RandomGraphOptions& options = {});
-
-/// What the neediest op of the graph needs alone, in the graph's own order: no planner can do with less.
-std::int64_t largest_op_bytes(const PlanGraph& graph);
 
 /// A random link, and a limit from exactly `largest_op_bytes` to more than everything; tight ones are more
 /// likely.

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 #include <swapadvisor/train/loss_plot.h>
+#include <swapadvisor/train/plot_axis.h>
+#include <swapadvisor/train/report_json.h>
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace swapadvisor {
 namespace {
@@ -12,45 +12,6 @@ constexpr std::size_t most_points = 1024;  // as fine as a screen shows
 constexpr double width = 900, left = 70, right = 20, panel = 260, top = 40, gap = 50;
 constexpr const char* train_colour = "#2f6fb3";
 constexpr const char* test_colour = "#c8542b";
-
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (char c : text) {
-    if (c == '<')
-      result += "&lt;";
-    else if (c == '>')
-      result += "&gt;";
-    else if (c == '&')
-      result += "&amp;";
-    else
-      result += c;
-  }
-  return result;
-}
-
-/// 1, 2 or 5 times a power of ten, so that about `wanted` steps of it cover `span`.
-double tick_step(double span, int wanted) {
-  const double raw = span / wanted, power = std::pow(10.0, std::floor(std::log10(raw)));
-  for (double factor : {1.0, 2.0, 5.0})
-    if (raw <= factor * power) return factor * power;
-  return 10 * power;
-}
-
-struct Range {
-  double low = std::numeric_limits<double>::infinity(), high = -std::numeric_limits<double>::infinity();
-
-  void include(double value) {
-    if (!std::isfinite(value)) return;
-    low = std::min(low, value);
-    high = std::max(high, value);
-  }
-  /// Never empty or of no extent.
-  void settle() {
-    if (low > high) low = 0, high = 1;
-    if (high - low < 1e-12 * std::max(1.0, std::abs(high))) low -= 0.5, high += 0.5;
-  }
-  double share(double value) const { return (value - low) / (high - low); }
-};
 
 }  // namespace
 
@@ -70,7 +31,7 @@ class LossPlotDrawing {
         "\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
         R"(<text x="{:g}" y="20" font-size="15">{}</text>)"
         "\n",
-        width, height, left, escaped(plot_.title_));
+        width, height, left, report::html_text(plot_.title_));
     legend();
     add_panel(top, "loss", [](const LossPlot::Point& p) { return p.loss; });
     add_panel(top + panel + gap, "accuracy, %", [](const LossPlot::Point& p) { return 100 * p.accuracy; });
@@ -89,21 +50,19 @@ class LossPlotDrawing {
 
   template <class F>
   void add_panel(double y, const char* label, F value) {
-    Range range;
+    AxisRange range;
     for (const auto* points : {&plot_.train_, &plot_.test_})
       for (const auto& p : *points) range.include(value(p));
     range.settle();
     const auto place_x = [&](double step) { return left + (width - left - right) * steps_.share(step); };
     const auto place_y = [&](double v) { return y + panel * (1 - range.share(v)); };
     body_ += fmt::format("<text x=\"{:g}\" y=\"{:g}\">{}</text>\n", left, y - 6, label);
-    const double vertical = tick_step(range.high - range.low, 5);
-    for (double v = std::ceil(range.low / vertical) * vertical; v <= range.high; v += vertical)
+    for (double v : ticks(range, 5))
       body_ += fmt::format(
           "<path d=\"M{:g} {:.1f}H{:g}\" stroke=\"#e2e2e2\"/><text x=\"{:g}\" y=\"{:.1f}\" "
           "text-anchor=\"end\">{:.6g}</text>\n",
-          left, place_y(v), width - right, left - 6, place_y(v) + 4, std::abs(v) < vertical / 2 ? 0 : v);
-    const double horizontal = std::max(1.0, tick_step(steps_.high - steps_.low, 8));
-    for (double s = std::ceil(steps_.low / horizontal) * horizontal; s <= steps_.high; s += horizontal)
+          left, place_y(v), width - right, left - 6, place_y(v) + 4, v);
+    for (double s : ticks(steps_, 8, 1))
       body_ += fmt::format("<text x=\"{:.1f}\" y=\"{:g}\" text-anchor=\"middle\">{:.10g}</text>\n",
                            place_x(s), y + panel + 16, s);
     body_ += fmt::format("<path d=\"M{:g} {:g}V{:g}H{:g}\" fill=\"none\" stroke=\"#606060\"/>\n", left, y,
@@ -129,7 +88,7 @@ class LossPlotDrawing {
   }
 
   const LossPlot& plot_;
-  Range steps_;
+  AxisRange steps_;
   std::string body_;
 };
 
