@@ -4,6 +4,7 @@
 #include <swapadvisor/experiments/measured_run.h>
 #include <swapadvisor/experiments/output.h>
 #include <swapadvisor/experiments/plan_jobs.h>
+#include <swapadvisor/experiments/source_commit.h>
 #include <swapadvisor/experiments/workloads.h>
 #include <swapadvisor/swap/plan_file.h>
 #include <swapadvisor/train/cli.h>
@@ -142,7 +143,7 @@ void run_experiments(const ExperimentCommand& c) {
     const double seconds = progress.seconds();
     folder.add(experiment, result,
                {{"program", "swapadvisor " SWAPADVISOR_VERSION},
-                {"commit", SWAPADVISOR_COMMIT},
+                {"commit", source_commit},
                 {"made", now_utc()},
                 {"seconds", seconds},
                 {"threads", options.threads},
