@@ -1,4 +1,4 @@
-#include <swapadvisor/core/cpu_device.h>
+#include <fmt/format.h>
 #include <swapadvisor/core/error.h>
 #include <swapadvisor/experiments/command_experiment.h>
 #include <swapadvisor/experiments/measured_run.h>
@@ -9,15 +9,18 @@
 #include <swapadvisor/swap/plan_file.h>
 #include <swapadvisor/train/cli.h>
 
+#include <algorithm>
 #include <chrono>
 #include <ctime>
 #include <fstream>
+#include <iterator>
 
 namespace swapadvisor {
 namespace {
 
 struct ExperimentCommand {
-  std::string name, out, document, measure;
+  std::vector<std::string> names;
+  std::string out, document, measure;
   bool list = false, full = false;
   int threads = 0;
   std::uint64_t seed = 1;
@@ -46,16 +49,22 @@ std::string machine() {
   return fmt::format("{}, {} cores", model, std::thread::hardware_concurrency());
 }
 
-std::vector<Experiment> chosen(const std::string& name) {
+/// In the order of the list, each once.
+std::vector<Experiment> chosen(const std::vector<std::string>& names) {
+  const std::vector<Experiment> all = experiment_list();
+  const auto is_named = [&](const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  std::vector<std::string> known;
+  for (const Experiment& experiment : all) known.push_back(experiment.name);
+  for (const std::string& name : names)
+    if (name != "all" && std::find(known.begin(), known.end(), name) == known.end())
+      throw CLI::ValidationError(fmt::format("there is no experiment '{}': expected all, or some of {}", name,
+                                             fmt::join(known, ", ")));
+  if (is_named("all")) return all;
   std::vector<Experiment> result;
-  std::string names;
-  for (const Experiment& experiment : experiment_list()) {
-    if (name == "all" || experiment.name == name) result.push_back(experiment);
-    names += (names.empty() ? "" : ", ") + experiment.name;
-  }
-  if (result.empty())
-    throw CLI::ValidationError(
-        fmt::format("there is no experiment '{}': expected all, or one of {}", name, names));
+  std::copy_if(all.begin(), all.end(), std::back_inserter(result),
+               [&](const Experiment& experiment) { return is_named(experiment.name); });
   return result;
 }
 
@@ -98,36 +107,56 @@ class ExperimentProgress {
   double shown_ = 0;
 };
 
-void run_experiments(const ExperimentCommand& c) {
-  if (c.list) {
-    auto json = nlohmann::ordered_json::array();
-    for (const Experiment& e : experiment_list()) {
-      if (c.output.json)
-        json.push_back({{"name", e.name}, {"summary", e.summary}});
-      else
-        fmt::print("{:<14}{}\n", e.name, e.summary);
-    }
-    if (c.output.json) print_json({{"experiments", json}});
-    return;
+void list_experiments(bool as_json) {
+  auto json = nlohmann::ordered_json::array();
+  for (const Experiment& e : experiment_list()) {
+    if (as_json)
+      json.push_back({{"name", e.name}, {"summary", e.summary}});
+    else
+      fmt::print("{:<14}{}\n", e.name, e.summary);
   }
-  if (c.name.empty())
+  if (as_json) print_json({{"experiments", json}});
+}
+
+std::string measured_on(const std::string& experiment, const std::string& gpu) {
+  if (experiment == "prediction") return "cpu";
+  return experiment == "limit" ? gpu : "";
+}
+
+/// Ctrl-C is one sentence, whatever the work that it met says.
+ExperimentResult run_until_stopped(const Experiment& experiment, const ExperimentOptions& options,
+                                   const std::vector<std::string>& complete, const std::string& folder) {
+  try {
+    return experiment.run(options);
+  } catch (const Error&) {
+    if (!options.stop.stop_requested()) throw;
+  }
+  if (complete.empty()) fail("interrupted: nothing was written");
+  fail("interrupted in {}; complete in {}: {}", experiment.name, folder, fmt::join(complete, ", "));
+}
+
+/// Before minutes of planning, not after.
+void check_measuring(const std::string& measure, const std::vector<Experiment>& experiments) {
+  if (measure.empty()) return;
+  as_usage([&] { check_measured_name(measure); });
+  if (std::none_of(experiments.begin(), experiments.end(),
+                   [](const Experiment& experiment) { return experiment.name == "limit"; }))
+    throw CLI::ValidationError(
+        fmt::format("--measure is for limit and all; {} runs nothing on a GPU", experiments.front().name));
+  open_measured(measure);
+}
+
+void run_experiments(const ExperimentCommand& c) {
+  if (c.list) return list_experiments(c.output.json);
+  if (c.names.empty())
     throw CLI::ValidationError(
         "which experiment? `swapadvisor experiment --list` shows them; `all` runs them all");
   if (c.out.empty()) throw CLI::ValidationError("--out DIR is required: where the tables and figures go");
-  const std::vector<Experiment> experiments = chosen(c.name);
-  if (!c.measure.empty()) {
-    // Before minutes of planning, not after.
-    const int gpu = as_usage([&] { return gpu_index(c.measure); });
-    if (c.name != "all" && c.name != "limit")
-      throw CLI::ValidationError(
-          fmt::format("--measure is for limit and all; {} runs nothing on a GPU", c.name));
-    CudaOptions options;
-    options.index = gpu;
-    open_cuda(options);
-  }
-  ResultFolder folder(c.out);
-  if (!c.document.empty()) update_document(c.document, {});
+  const std::vector<Experiment> experiments = chosen(c.names);
+  if (!c.document.empty()) check_document(c.document, experiments);
+  check_measuring(c.measure, experiments);
   InterruptStop interrupt;
+  ResultFolder folder(c.out);
   ExperimentOptions options;
   options.full = c.full;
   options.threads =
@@ -136,10 +165,11 @@ void run_experiments(const ExperimentCommand& c) {
   options.measure_on = c.measure;
   options.stop = interrupt.token();
   auto json = nlohmann::ordered_json::array();
+  std::vector<std::string> complete;
   for (const Experiment& experiment : experiments) {
     ExperimentProgress progress(experiment.name, c.output.quiet);
     options.progress = [&](std::int64_t done, std::int64_t total) { progress.update(done, total); };
-    const ExperimentResult result = experiment.run(options);
+    const ExperimentResult result = run_until_stopped(experiment, options, complete, c.out);
     const double seconds = progress.seconds();
     folder.add(experiment, result,
                {{"program", "swapadvisor " SWAPADVISOR_VERSION},
@@ -151,10 +181,13 @@ void run_experiments(const ExperimentCommand& c) {
                 {"full", options.full},
                 {"evaluations_per_1000_ops", evaluations_per_1000_ops(options)},
                 {"machine", machine()},
-                {"measured_on", experiment.name == "prediction" ? "cpu" : c.measure},
+                {"measured_on", measured_on(experiment.name, c.measure)},
                 {"device", nlohmann::ordered_json::parse(device_to_json(paper_device(options.scale)))}});
     if (!c.document.empty()) update_document(c.document, result);
     json.push_back({{"name", experiment.name}, {"seconds", seconds}});
+    if (!result.headline.empty()) json.back()["headline"] = result.headline;
+    complete.push_back(experiment.name);
+    if (!c.output.json && !result.headline.empty()) fmt::print("{}: {}\n", experiment.name, result.headline);
   }
   if (c.output.json)
     print_json({{"out", c.out}, {"experiments", json}});
@@ -167,7 +200,7 @@ void run_experiments(const ExperimentCommand& c) {
 void add_experiment_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("experiment", "Regenerate the tables and figures of the evaluation");
   auto c = std::make_shared<ExperimentCommand>();
-  command->add_option("NAME", c->name, "An experiment, or all");
+  command->add_option("NAME", c->names, "Experiments, or all");
   command->add_flag("--list", c->list, "Show the experiments there are");
   command->add_option("--out", c->out, "Folder for CSV, SVG, PNG, index.html and manifest.json");
   command->add_flag("--full", c->full, "Long searches: hours instead of minutes");

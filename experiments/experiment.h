@@ -37,12 +37,14 @@ struct ExperimentResult {
   std::vector<ResultTable> tables;
   std::vector<Figure> figures;
   std::vector<std::string> notes;  ///< sentences: what was simulated, what measured, budgets
+  std::string headline{};          ///< what came out, for the terminal; may be empty
 };
 
 /// One of `swapadvisor experiment NAME`.
 struct Experiment {
   std::string name, summary;
   ExperimentResult (*run)(const ExperimentOptions&);
+  std::vector<std::string> tables;  ///< names of those that it can write
 };
 
 /// All experiments in the order of docs/experiments.md.

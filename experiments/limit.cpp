@@ -28,6 +28,7 @@ std::vector<std::int64_t> limits(const PlanGraph& graph) {
 ExperimentResult run_limit(const ExperimentOptions& options) {
   const std::vector<std::string> planners = {"lru", "belady", "checkpoint", "swapadvisor", "joint"};
   const std::vector<Workload> all = workloads(options.scale);
+  if (!options.measure_on.empty()) open_measured(options.measure_on);  // before the planning
   std::vector<SharedGraph> graphs;
   std::vector<PlanJob> jobs;
   for (const Workload& workload : all) {
@@ -40,7 +41,15 @@ ExperimentResult run_limit(const ExperimentOptions& options) {
         jobs.push_back(job);
       }
   }
-  const std::vector<PlanOutcome> outcomes = run_jobs(jobs, options);
+  // Runs on a GPU, one per workload, come after the plans.
+  ExperimentOptions planning = options;
+  std::int64_t done = 0, total = 0;
+  if (options.progress && !options.measure_on.empty())
+    planning.progress = [&](std::int64_t planned, std::int64_t plans) {
+      total = plans + std::ssize(all);
+      options.progress(done = planned, total);
+    };
+  const std::vector<PlanOutcome> outcomes = run_jobs(jobs, planning);
   ResultTable table{
       "limit",
       {"workload", "limit, GB", "% of need", "planner", "% of ideal", "swap-only bound, %", "upper bound, %"},
@@ -77,7 +86,13 @@ ExperimentResult run_limit(const ExperimentOptions& options) {
                           {figure},
                           {"Simulated on v100-16g with other memory sizes. The lowest limit of each workload "
                            "is 1/16 of its need, or what its largest op takes."}};
-  if (!options.measure_on.empty()) result.tables.push_back(measure_workloads(options, all));
+  if (options.measure_on.empty()) return result;
+  result.tables.push_back(measure_workloads(options, all, [&] {
+    if (options.progress) options.progress(++done, total);
+  }));
+  result.notes.push_back(
+      fmt::format("measured.csv: measured on {}, beside what was predicted from its own ops and link.",
+                  options.measure_on));
   return result;
 }
 

@@ -116,6 +116,31 @@ TEST(ExperimentOutput, DocumentsBlocksDoNotRunIntoEachOther) {
   EXPECT_EQ(folder.read("d.md"), text);
 }
 
+TEST(ExperimentOutput, DocumentsKeepTheirLineEndsAndHaveATableAsOftenAsTheyLike) {
+  const TemporaryFolder folder;
+  const std::string block = "<!-- experiment:models -->\r\nold\r\n<!-- end -->\r\n";
+  const std::string path =
+      folder.write("d.md", block + "prose about <!-- experiment:models --> marks\r\n" + block);
+  ExperimentResult result;
+  result.tables = {{"models", {"a", "b"}, {{"1", "2"}}}};
+  update_document(path, result);
+  const std::string table =
+      "<!-- experiment:models -->\r\n| a | b |\r\n|---|---:|\r\n| 1 | 2 |\r\n<!-- end -->\r\n";
+  EXPECT_EQ(folder.read("d.md"), table + "prose about <!-- experiment:models --> marks\r\n" + table);
+}
+
+TEST(ExperimentOutput, CheckedDocumentsCanBeUpdated) {
+  const TemporaryFolder folder;
+  const std::string path =
+      folder.write("d.md", "<!-- experiment:throughput_summary -->\n<!-- end -->\n<!-- end -->\n");
+  EXPECT_NO_THROW(check_document(path, experiment_list()));
+  EXPECT_NO_THROW(check_document(path, {experiment_named("throughput")}));
+  expect_error([&] { check_document(path, {experiment_named("models")}); }, "nothing to update");
+  const std::string missing = folder.path("none.md");
+  expect_error([&] { check_document(missing, experiment_list()); }, "none.md");
+  EXPECT_EQ(folder.file_count(), 1);
+}
+
 TEST(ExperimentOutput, FolderHasEveryFileAndNoOther) {
   const TemporaryFolder folder;
   const std::string path = folder.path("new/results");
@@ -181,6 +206,75 @@ TEST(ExperimentOutput, PageNeedsNothingElseAndItsNamesDoNotMeet) {
   EXPECT_FALSE(std::regex_search(page, away));
 }
 
+TEST(ExperimentOutput, WithoutAResultNothingStays) {
+  const TemporaryFolder folder;
+  { const ResultFolder results(folder.path("a/b/c")); }
+  EXPECT_FALSE(std::filesystem::exists(folder.path("a")));
+  {
+    const ResultFolder results(folder.path("a/b/"));
+    folder.write("a/theirs.txt", "put there meanwhile");
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder.path("a/b")));
+  EXPECT_EQ(folder.read("a/theirs.txt"), "put there meanwhile");
+  std::filesystem::create_directory(folder.path("empty"));
+  { const ResultFolder results(folder.path("empty")); }
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path("empty"))) << "it was there before";
+  ResultFolder(folder.path("r")).add(experiment_named("limit"), result_named("limit", "5"), how);
+  const std::string before = folder.read("r/manifest.json");
+  { const ResultFolder results(folder.path("r")); }
+  EXPECT_EQ(folder.read("r/manifest.json"), before);
+}
+
+TEST(ExperimentOutput, RelativePathsWithSpacesAndOddLettersAreFolders) {
+  const TemporaryFolder folder;
+  const auto here = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  for (const char* path : {"with spaces/in it", "./dot/../plain", "ünïcode", "'quoted' & <more>"})
+    ResultFolder(path).add(experiment_named("limit"), result_named("limit", "5"), how);
+  std::filesystem::current_path(here);
+  for (const char* path : {"with spaces/in it", "plain", "ünïcode", "'quoted' & <more>"})
+    EXPECT_EQ(folder.read(std::string(path) + "/limit.csv"), "workload,\"batch, samples\"\r\nRNN,5\r\n")
+        << path;
+}
+
+// Two processes, one folder.
+TEST(ExperimentOutput, ResultsAddedMeanwhileStay) {
+  const TemporaryFolder folder;
+  ResultFolder one(folder.path("r")), other(folder.path("r"));
+  one.add(experiment_named("limit"), result_named("limit", "of one"), how);
+  other.add(experiment_named("models"), result_named("models", "of the other"), how);
+  const std::string page = folder.read("r/index.html");
+  EXPECT_THAT(page, testing::HasSubstr("of one"));
+  EXPECT_THAT(page, testing::HasSubstr("of the other"));
+}
+
+TEST(ExperimentOutput, AFolderThatWasRemovedMeanwhileIsMadeAgain) {
+  const TemporaryFolder folder;
+  ResultFolder results(folder.path("r"));
+  results.add(experiment_named("limit"), result_named("limit", "1"), how);
+  std::filesystem::remove_all(folder.path("r"));
+  results.add(experiment_named("models"), result_named("models", "2"), how);
+  EXPECT_THAT(folder.read("r/index.html"), testing::HasSubstr("models"));
+}
+
+TEST(ExperimentOutput, HeadlinesAreOnThePage) {
+  const TemporaryFolder folder;
+  ExperimentResult result = result_named("limit", "5");
+  result.headline = "worst <all>";
+  ResultFolder(folder.path("r")).add(experiment_named("limit"), result, how);
+  EXPECT_THAT(folder.read("r/index.html"), testing::HasSubstr("<b>worst &lt;all&gt;</b>"));
+  EXPECT_EQ(nlohmann::json::parse(folder.read("r/manifest.json"))["experiments"]["limit"]["headline"],
+            "worst <all>");
+}
+
+// Before hours of work, not after.
+TEST(ExperimentOutput, AMissingPictureIsFoundAtTheBeginning) {
+  const TemporaryFolder folder;
+  ResultFolder(folder.path("r")).add(experiment_named("limit"), result_named("limit", "1"), how);
+  std::filesystem::remove(folder.path("r/limit.svg"));
+  expect_error([&] { ResultFolder results(folder.path("r")); }, "limit.svg");
+}
+
 TEST(ExperimentOutput, FoldersOfOthersAreRefusedAndLeftAlone) {
   const TemporaryFolder folder;
   folder.write("precious.txt", "mine");
@@ -207,10 +301,11 @@ TEST(ExperimentOutput, ManifestsThatAreNotOursAreRefused) {
 
 // Somebody edited it, or removed a picture: still one sentence.
 TEST(ExperimentOutput, DamagedFoldersAreRefusedWithASentence) {
-  for (const char* entry :
-       {R"({})", R"([])", R"({"notes": 1, "tables": [], "figures": []})",
-        R"({"notes": [], "tables": [{}], "figures": []})", R"({"notes": [], "tables": [], "figures": [2]})",
-        R"({"notes": [], "tables": [], "figures": ["missing"]})"}) {
+  for (const char* entry : {R"({})", R"([])", R"({"notes": 1, "tables": [], "figures": []})",
+                            R"({"notes": [], "tables": [{}], "figures": []})",
+                            R"({"notes": [], "tables": [], "figures": [], "headline": 3})",
+                            R"({"notes": [], "tables": [], "figures": [2]})",
+                            R"({"notes": [], "tables": [], "figures": ["missing"]})"}) {
     const TemporaryFolder folder;
     folder.write(
         "manifest.json",

@@ -41,12 +41,14 @@ class Rows {
 };
 
 /// What holds for all of them.
-void expect_sound(const std::string& name, const ExperimentResult& result) {
+void expect_sound(const Experiment& experiment, const ExperimentResult& result) {
   ASSERT_FALSE(result.tables.empty());
-  EXPECT_EQ(result.tables[0].name, name);
+  EXPECT_EQ(result.tables[0].name, experiment.name);
+  EXPECT_EQ(result.headline.find_first_of("\n"), std::string::npos);
   std::set<std::string> files;
   for (const ResultTable& table : result.tables) {
     EXPECT_TRUE(files.insert(table.name).second);
+    EXPECT_THAT(experiment.tables, testing::Contains(table.name));
     EXPECT_FALSE(table.rows.empty());
     const std::set<std::string> columns(table.columns.begin(), table.columns.end());
     EXPECT_EQ(columns.size(), table.columns.size()) << "a column twice";
@@ -80,7 +82,7 @@ ExperimentResult run(const std::string& name, const ExperimentOptions& options =
   for (const Experiment& experiment : experiment_list())
     if (experiment.name == name) {
       ExperimentResult result = experiment.run(options);
-      expect_sound(name, result);
+      expect_sound(experiment, result);
       return result;
     }
   ADD_FAILURE() << "no experiment " << name;
@@ -300,6 +302,28 @@ TEST(Experiments, SearchesOfASeedRepeat) {
   EXPECT_EQ(parts[0][0], parts[1][0]);
 }
 
+// Baselines are planned once for all budgets, yet each result is what the planner gives.
+TEST(Experiments, SearchesOfPlannersAreWhatThePlannersFind) {
+  for (const Workload& workload : workloads(ExperimentScale::tiny)) {
+    const SharedGraph graph = training_graph(workload, workload.batch_size, paper_compute());
+    // Plenty, little, and so little that baselines win at times.
+    for (std::int64_t memory : {100'000'000, 2'000'000, 1'200'000})
+      for (const auto& [method, planner] :
+           {std::pair(SearchMethod::joint, "joint"), std::pair(SearchMethod::genetic, "swapadvisor")}) {
+        PlanJob job{graph, paper_device(ExperimentScale::tiny), planner, 0, 3};
+        job.device.memory_bytes = memory;
+        const std::vector<std::int64_t> budgets{1, 30};
+        const auto found = run_searches({{graph, job.device, method, budgets, job.seed}}, tiny());
+        for (std::size_t i = 0; i < budgets.size(); ++i) {
+          job.evaluations = budgets[i];
+          const double percent = run_jobs({job}, tiny()).front().efficiency();
+          EXPECT_EQ(percent_cell(found[0][i]), percent_cell(percent))
+              << workload.name << ' ' << planner << ' ' << memory;
+        }
+      }
+  }
+}
+
 // An op that does not fit alone: no method has a plan, and all say so instead of failing the whole
 // experiment.
 TEST(Experiments, PlansThatAreRefusedAreDashes) {
@@ -373,6 +397,9 @@ TEST(Experiments, PredictionMeasuresAndChangesNoParameter) {
   EXPECT_EQ(summary.text(0, "configurations"), std::to_string(rows.size()));
   EXPECT_NEAR(summary.number(0, "mean error, %"), sum / static_cast<double>(rows.size()), 0.11);
   EXPECT_NEAR(summary.number(0, "worst error, %"), worst, 0.11);
+  for (const std::string& part : {summary.text(0, "configurations"), summary.text(0, "mean error, %"),
+                                  summary.text(0, "worst error, %"), summary.text(0, "worst configuration")})
+    EXPECT_THAT(result.headline, testing::HasSubstr(part));
 }
 
 TEST(Experiments, RivalsSaysWhoMeasuredAndWhoSimulates) {

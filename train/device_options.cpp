@@ -1,15 +1,14 @@
 // --device and what belongs to it.
 #include <swapadvisor/ops/cpu/cpu_kernels.h>
 #include <swapadvisor/train/cli.h>
+#include <swapadvisor/train/gpu_index.h>
 
 #include <charconv>
 #include <optional>
 
 namespace swapadvisor {
-namespace {
 
-/// The index of a GPU; nothing for the CPU. Throws `Error` for what is no device.
-std::optional<int> gpu_of(const std::string& device) {
+std::optional<int> gpu_index(const std::string& device) {
   if (device == "cpu") return std::nullopt;
   if (device == "cuda") return 0;
   constexpr std::string_view prefix = "cuda:";
@@ -24,6 +23,8 @@ std::optional<int> gpu_of(const std::string& device) {
   return index;
 }
 
+namespace {
+
 [[noreturn]] void refuse(const char* option, const char* reason) {
   throw CLI::ValidationError(fmt::format("{} is {}", option, reason));
 }
@@ -32,7 +33,7 @@ std::optional<int> gpu_of(const std::string& device) {
 
 void DeviceCommandOptions::add_to(CLI::App& command) {
   const std::string group = "Device";
-  add_checked(command, "--device", device, "Device to run on: cpu, cuda or cuda:N", gpu_of)
+  add_checked(command, "--device", device, "Device to run on: cpu, cuda or cuda:N", gpu_index)
       ->capture_default_str()
       ->group(group);
   command.add_option("--threads", threads, "cpu: compute threads; 0: all cores")
@@ -61,7 +62,7 @@ void DeviceCommandOptions::add_graph_to(CLI::App& command) {
 }
 
 Backend DeviceCommandOptions::open() const {
-  const std::optional<int> gpu = gpu_of(device);
+  const std::optional<int> gpu = gpu_index(device);
   if (!gpu) {
     if (allow_tf32) refuse("--allow-tf32", "an option of --device cuda");
     if (fast) refuse("--fast", "an option of --device cuda");
@@ -82,7 +83,7 @@ Backend DeviceCommandOptions::open() const {
 }
 
 std::string DeviceCommandOptions::context(const Device& opened) const {
-  if (!gpu_of(device)) return fmt::format("{} threads, link {}", opened.threads(), link_bandwidth);
+  if (!gpu_index(device)) return fmt::format("{} threads, link {}", opened.threads(), link_bandwidth);
   return fmt::format("{}{}{}", opened.name(), allow_tf32 ? ", TF32" : "", fast ? ", fast" : "");
 }
 
