@@ -75,7 +75,7 @@ Program JointPlanner::plan(const PlanRequest& request) const {
     refusal = error.what();  // host memory: what a baseline needs may be there
   }
   program.search = search.report();
-  if (request.parts.all()) adopt_faster_baseline(request, program);
+  if (request.parts.all() && options_.baselines) adopt_faster_baseline(request, program);
   if (program.instructions.empty()) fail("{}", refusal);
   return program;
 }

@@ -42,6 +42,7 @@ struct JointCandidate {
 struct JointOptions {
   std::int32_t chains = 4;     ///< of the annealing, side by side
   std::int32_t proposals = 2;  ///< per chain and generation
+  bool baselines = true;       ///< of `JointPlanner`: a faster plan of one that does not search is taken over
 };
 
 /// The size-class pools of a search without exact placement.
