@@ -78,9 +78,9 @@ for entry in "${entries[@]}"; do
       same=NO
       failures=$((failures + 1))
     fi
-    rows+=("$(printf '%-12s %8s %12s %12s %10s %10s %8s' "$name" graph "$(milliseconds "$(field "$graph" iteration_seconds_predicted_graph)")" \
+    rows+=("$(printf '%-12s %8s %12s %12s %10s %10s %8s' "$name" graph "$(milliseconds "$(field "$graph" iteration_seconds_predicted)")" \
       "$(milliseconds "$(field "$graph" iteration_seconds)")" "$(percent "$(field "$graph" efficiency_predicted)")" \
-      "$(percent "$(field "$graph" efficiency_measured)")" "$same")  $(field "$graph" cuda_graph_steps) of $steps steps as a graph")
+      "$(percent "$(field "$graph" efficiency_measured)")" "$same")  as a graph $(milliseconds "$(field "$graph" iteration_seconds_predicted_graph)") predicted; $(field "$graph" cuda_graph_steps) of $steps steps were one")
   fi
   for limit in $limits; do
     echo "gpu_check: $name, limit $limit"
