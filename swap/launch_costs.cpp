@@ -127,13 +127,12 @@ CapturedPrediction predict_captured(const Program& program, const LaunchCosts& c
 
 std::string describe(const CapturedPrediction& p, const LaunchCosts& costs) {
   return fmt::format(
-      "CUDA graph {}: predicted {} a step as a graph, {} from the streams (the barrier between steps costs "
-      "{}, cheaper "
-      "launches save {}: {} each from a stream, {} in a graph)",
+      "CUDA graph {}: predicted {} a step as a graph, {} from the streams (the barrier between steps "
+      "costs {}, launching them whole saves {}: an op or copy costs {} from a stream, {} in a graph)",
       p.faster() ? "used" : "not used", format_seconds(p.captured_seconds), format_seconds(p.stream_seconds),
       format_seconds(std::max(0.0, p.barrier_seconds - p.stream_seconds)),
-      format_seconds(std::max(0.0, p.barrier_seconds - p.captured_seconds)),
-      format_seconds(costs.stream_seconds), format_seconds(costs.node_seconds));
+      format_seconds(p.barrier_seconds - p.captured_seconds), format_seconds(costs.stream_seconds),
+      format_seconds(costs.node_seconds));
 }
 
 }  // namespace swapadvisor

@@ -106,16 +106,16 @@ TEST(CudaCommandLine, CudaGraphRunsWhatIsPredictedToBeFasterWithTheSameBits) {
                                                        options))),
                     {standin_library, "SWAPADVISOR_CACHE_SIZE=0"});
     EXPECT_EQ(process.finish(), 0) << process.error();
-    return process.out();
+    return std::pair(process.out(), process.error());
   };
-  const auto plain = nlohmann::json::parse(run({"--quiet", "--json"}));
-  const auto graph = nlohmann::json::parse(run({"--quiet", "--json", "--cuda-graph"}));
+  const auto plain = nlohmann::json::parse(run({"--quiet", "--json"}).first);
+  const auto graph = nlohmann::json::parse(run({"--quiet", "--json", "--cuda-graph"}).first);
   EXPECT_FALSE(plain.contains("cuda_graph_steps"));
   const double streams = graph["iteration_seconds_predicted_streams"],
                captured = graph["iteration_seconds_predicted_graph"];
   EXPECT_EQ(graph["cuda_graph_steps"], captured < streams ? 3 : 0) << "the first step is never captured";
   EXPECT_EQ(graph["parameters_hash"], plain["parameters_hash"]);
-  EXPECT_THAT(run({"--cuda-graph"}), HasSubstr("CUDA graph "));
+  EXPECT_THAT(run({"--cuda-graph"}).second, HasSubstr("CUDA graph "));
 }
 
 TEST(CudaCommandLine, ProfilesRecordAlgorithmsAndPlansWithOthersAreRefused) {
