@@ -59,7 +59,7 @@ class PredictionRuns {
         all_(tasks(options)),
         steps_(options.scale == ExperimentScale::tiny ? 4
                : options.full                         ? 40
-                                                      : 10),
+                                                      : 8),
         total_(static_cast<std::int64_t>(all_.size() * (1 + limit_shares.size() * planners.size()))) {}
 
   ExperimentResult run() {
