@@ -20,19 +20,21 @@ struct ProfileOptions {
   std::stop_token stop;  ///< when asked for, the measurement ends with an `Error`
 };
 
-/// Workspace and algorithm of every node's kernel, seconds left at 0: what planning needs when the seconds come from elsewhere.
+/// Workspace and algorithm of every node's kernel, seconds left at 0: what planning needs when the seconds
+/// come from elsewhere.
 std::vector<OpProfile> workspace_profiles(const std::vector<std::unique_ptr<Kernel>>& kernels);
 
-/// Seconds and workspace of every node, each measured alone on the compute stream with operands of ones that were
-/// just written (as a producer leaves them). Uses the device's arena; nothing else may be running. Throws `Error`
-/// naming the op that does not fit into the memory limit.
+/// Seconds and workspace of every node, each measured alone on the compute stream with operands of ones that
+/// were just written (as a producer leaves them). Uses the device's arena; nothing else may be running.
+/// Throws `Error` naming the op that does not fit into the memory limit.
 std::vector<OpProfile> profile_ops(const Graph& graph, const std::vector<std::unique_ptr<Kernel>>& kernels,
                                    Device& device, const ProfileOptions& options = {});
 
-/// Link bandwidths, copy latency and `compute_slowdown_while_copying`, measured while the compute stream runs the
-/// graph's own ops: on a CPU device both share cores and memory. `profiles` as from `profile_ops`. The result's
-/// `memory_bytes` is the memory limit.
+/// Link bandwidths, copy latency and `compute_slowdown_while_copying`, measured while the compute stream runs
+/// the graph's own ops: on a CPU device both share cores and memory. `profiles` as from `profile_ops`. The
+/// result's `memory_bytes` is the memory limit.
 DeviceSpec profile_link(const Graph& graph, const std::vector<std::unique_ptr<Kernel>>& kernels,
-                        const std::vector<OpProfile>& profiles, Device& device, const ProfileOptions& options = {});
+                        const std::vector<OpProfile>& profiles, Device& device,
+                        const ProfileOptions& options = {});
 
 }  // namespace swapadvisor

@@ -1,5 +1,6 @@
 // Checkpoints: to the same bits, whole or not at all, of this run or refused.
 #include <gmock/gmock.h>
+#include <expect_error.h>
 #include <gtest/gtest.h>
 #include <swapadvisor/train/checkpoint_options.h>
 #include <swapadvisor/train/safetensors.h>

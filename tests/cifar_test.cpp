@@ -1,6 +1,7 @@
 // CIFAR-10 and CIFAR-100 from small files in the real format.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <expect_error.h>
 #include <gtest/gtest.h>
 #include <swapadvisor/train/cifar.h>
 

@@ -1,4 +1,4 @@
-// Checks that a call throws `Error` with a sentence that says the right thing.
+// What calls throw, and whether it is an `Error` that says the right thing.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -7,6 +7,17 @@
 #include <string>
 
 namespace swapadvisor {
+
+/// What the E that `f` throws says, `Error` if none is named; empty if it throws none.
+template <class E = Error, class F>
+std::string message_of(F&& f) {
+  try {
+    f();
+  } catch (const E& e) {
+    return e.what();
+  }
+  return {};
+}
 
 /// Expects `f` to throw `Error` whose message contains `part`.
 template <class F>

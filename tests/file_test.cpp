@@ -1,3 +1,4 @@
+#include <expect_error.h>
 #include <gtest/gtest.h>
 #include <swapadvisor/core/error.h>
 #include <swapadvisor/core/file.h>
@@ -31,15 +32,6 @@ class File : public testing::Test {
 
   fs::path folder_;
 };
-
-std::string error_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
 
 // Files cannot grow beyond `bytes` while it lives: writes fail as on a full disk, for root as well.
 class FileSizeLimit {
@@ -85,11 +77,11 @@ TEST_F(File, ReadErrorsNameTheFile) {
   EXPECT_EQ(read_file(path("big"), 10), "0123456789");
   for (const auto& [name, reason] :
        {std::pair{"big", "more than"}, {"none", "No such file"}, {".", "directory"}}) {
-    const std::string error = error_of([&, file = path(name)] { read_file(file, 9); });
+    const std::string error = message_of([&, file = path(name)] { read_file(file, 9); });
     EXPECT_NE(error.find(path(name)), std::string::npos) << error;
     EXPECT_NE(error.find(reason), std::string::npos) << error;
   }
-  EXPECT_NE(error_of([] { read_file("/dev/zero", 100000); }).find("more than"), std::string::npos);
+  EXPECT_NE(message_of([] { read_file("/dev/zero", 100000); }).find("more than"), std::string::npos);
 }
 
 TEST_F(File, NothingAppearsBeforeCommit) {
@@ -126,8 +118,8 @@ TEST_F(File, FullDiskIsReportedAndTheOldFileStays) {
   std::string error, streamed;
   {
     const FileSizeLimit limit(4096);
-    error = error_of([&] { write_file_atomic(path("a"), std::string(100000, 'x')); });
-    streamed = error_of([&] {
+    error = message_of([&] { write_file_atomic(path("a"), std::string(100000, 'x')); });
+    streamed = message_of([&] {
       AtomicFile file(path("a"));
       for (int i = 0; i < 100; ++i) file.write(std::string(100, 'x'));
       file.commit();
@@ -142,7 +134,7 @@ TEST_F(File, FullDiskIsReportedAndTheOldFileStays) {
 }
 
 TEST_F(File, DevicesAreWrittenDirectly) {
-  EXPECT_NE(error_of([] { write_file_atomic("/dev/full", "x"); }).find("No space left"), std::string::npos);
+  EXPECT_NE(message_of([] { write_file_atomic("/dev/full", "x"); }).find("No space left"), std::string::npos);
   EXPECT_NO_THROW(write_file_atomic("/dev/null", "x"));
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
   EXPECT_TRUE(fs::is_character_file("/dev/full"));
@@ -157,10 +149,10 @@ TEST_F(File, LinksAreFollowed) {
 }
 
 TEST_F(File, UnwritablePlacesAreReported) {
-  EXPECT_NE(error_of([&] { write_file_atomic(path("no/such/folder"), "x"); }).find("No such file"),
+  EXPECT_NE(message_of([&] { write_file_atomic(path("no/such/folder"), "x"); }).find("No such file"),
             std::string::npos);
-  EXPECT_NE(error_of([&] { write_file_atomic(folder_.string(), "x"); }).find("directory"), std::string::npos);
-  EXPECT_NE(error_of([] { write_file_atomic("", "x"); }).find("cannot write ''"), std::string::npos);
+  EXPECT_NE(message_of([&] { write_file_atomic(folder_.string(), "x"); }).find("directory"), std::string::npos);
+  EXPECT_NE(message_of([] { write_file_atomic("", "x"); }).find("cannot write ''"), std::string::npos);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include <gmock/gmock.h>
+#include <expect_error.h>
 #include <gtest/gtest.h>
 #include <image_files.h>
 #include <swapadvisor/train/cli.h>

@@ -1,4 +1,5 @@
 // Captured iterations as a schedule: what the simulator makes of them, by hand.
+#include <expect_error.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <swapadvisor/core/cpu_device.h>
@@ -97,12 +98,7 @@ TEST(LaunchCosts, ADeviceThatCannotCaptureSaysSo) {
   graph.output(relu(x), "y");
   SessionOptions options;
   options.capture = true;
-  try {
-    Session session(graph, runtime, options);
-    FAIL() << "no error";
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("cannot capture work"));
-  }
+  expect_error([&] { Session(graph, runtime, options); }, "cannot capture work");
 }
 
 }  // namespace

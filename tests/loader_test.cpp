@@ -1,4 +1,5 @@
 #include <gmock/gmock.h>
+#include <expect_error.h>
 #include <gtest/gtest.h>
 #include <swapadvisor/ops/softmax_cross_entropy.h>
 #include <swapadvisor/train/loader.h>

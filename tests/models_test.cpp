@@ -1,3 +1,4 @@
+#include <expect_error.h>
 #include <gtest/gtest.h>
 #include <swapadvisor/core/rng.h>
 #include <swapadvisor/models/layers.h>
@@ -55,15 +56,6 @@ struct Built {
     fail("there is no node '{}'", node_name);
   }
 };
-
-std::string error_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 TEST(Models, ParametersAndStatesAreThoseOfPyTorch) {
   const nlohmann::json golden = golden_file("models.json").at("models");
@@ -187,29 +179,29 @@ TEST(Models, RunningStatisticsWaitForTheFiniteFlag) {
 }
 
 TEST(Models, UnknownNamesListTheClosestFirst) {
-  const std::string error = error_of([] { find_model("resnet51"); });
+  const std::string error = message_of([] { find_model("resnet51"); });
   EXPECT_TRUE(error.starts_with("there is no model 'resnet51': the models are resnet")) << error;
   for (const ModelInfo& info : model_list()) EXPECT_NE(error.find(info.name), std::string::npos) << info.name;
-  EXPECT_NE(error_of([] { find_model("mpl"); }).find("the models are mlp,"), std::string::npos);
-  EXPECT_NE(error_of([] { find_model("wideresnet50_2"); }).find("the models are wide_resnet50_2,"),
+  EXPECT_NE(message_of([] { find_model("mpl"); }).find("the models are mlp,"), std::string::npos);
+  EXPECT_NE(message_of([] { find_model("wideresnet50_2"); }).find("the models are wide_resnet50_2,"),
             std::string::npos);
-  EXPECT_NE(error_of([] { find_model(""); }).find("there is no model ''"), std::string::npos);
+  EXPECT_NE(message_of([] { find_model(""); }).find("there is no model ''"), std::string::npos);
 }
 
 TEST(Models, BadOptionsAreRefusedInOneSentence) {
-  EXPECT_EQ(error_of([] { find_model("resnet18", {.width = 0}); }),
+  EXPECT_EQ(message_of([] { find_model("resnet18", {.width = 0}); }),
             "the width of resnet18 must be from 1 to 65536, got 0");
-  EXPECT_EQ(error_of([] { find_model("resnet18", {.width = INT64_MAX}); }),
+  EXPECT_EQ(message_of([] { find_model("resnet18", {.width = INT64_MAX}); }),
             "the width of resnet18 must be from 1 to 65536, got 9223372036854775807");
-  EXPECT_EQ(error_of([] { find_model("resnet50", {.image_size = -3}); }),
+  EXPECT_EQ(message_of([] { find_model("resnet50", {.image_size = -3}); }),
             "the image size of resnet50 must be from 1 to 65536, got -3");
-  EXPECT_EQ(error_of([] { find_model("mlp", {.classes = 0}); }),
+  EXPECT_EQ(message_of([] { find_model("mlp", {.classes = 0}); }),
             "the number of classes of mlp must be from 1 to 16777216, got 0");
-  EXPECT_EQ(error_of([] { find_model("mlp", {.layers = -1}); }),
+  EXPECT_EQ(message_of([] { find_model("mlp", {.layers = -1}); }),
             "the number of hidden layers of mlp must be from 0 to 10000, got -1");
-  EXPECT_EQ(error_of([] { find_model("resnet18", {.hidden = 4}); }), "resnet18 takes no option 'hidden'");
-  EXPECT_EQ(error_of([] { find_model("mlp", {.width = 4}); }), "mlp takes no option 'width'");
-  EXPECT_EQ(error_of([] { resnet_options(19); }),
+  EXPECT_EQ(message_of([] { find_model("resnet18", {.hidden = 4}); }), "resnet18 takes no option 'hidden'");
+  EXPECT_EQ(message_of([] { find_model("mlp", {.width = 4}); }), "mlp takes no option 'width'");
+  EXPECT_EQ(message_of([] { resnet_options(19); }),
             "there is no ResNet of depth 19: expected 18, 34, 50, 101 or 152");
 }
 
@@ -218,17 +210,17 @@ TEST(Models, ImagesOfAnotherShapeAreRefused) {
   for (const Shape& shape : {Shape{4, 1, 32, 32}, Shape{4, 3, 32, 28}, Shape{4, 3 * 32 * 32}}) {
     Graph graph;
     const Tensor images = graph.input("input", TensorSpec::dense(DType::f32, shape));
-    EXPECT_EQ(error_of([&] { model.logits(Scope(graph, {}), images); }),
+    EXPECT_EQ(message_of([&] { model.logits(Scope(graph, {}), images); }),
               fmt::format("resnet20 expects images [N, 3, 32, 32], got {}", to_string(shape)));
   }
 }
 
 TEST(Models, ImagesTooSmallForBatchNormAreRefusedInTrainingOnly) {
   EXPECT_EQ(
-      error_of([] { Built("resnet18", {.image_size = 32}, {Mode::train}, 1); }),
+      message_of([] { Built("resnet18", {.image_size = 32}, {Mode::train}, 1); }),
       "[batch_norm layer4.0.bn1] needs more than one value per channel in training, got [1, 512, 1, 1]");
-  EXPECT_EQ(error_of([] { Built("resnet18", {.image_size = 32}, {Mode::eval}, 1); }), "no error");
-  EXPECT_EQ(error_of([] { Built("resnet18", {.image_size = 1}, {Mode::train}, 2); }), "no error");
+  EXPECT_EQ(message_of([] { Built("resnet18", {.image_size = 32}, {Mode::eval}, 1); }), "no error");
+  EXPECT_EQ(message_of([] { Built("resnet18", {.image_size = 1}, {Mode::train}, 2); }), "no error");
 }
 
 TEST(Layers, ConvolutionsSplitChannelsIntoGroups) {
@@ -238,9 +230,9 @@ TEST(Layers, ConvolutionsSplitChannelsIntoGroups) {
   const Tensor y = conv2d(scope / "grouped", x, 4, {1, 7}, {.padding = {0, 3}, .groups = 2});
   EXPECT_EQ(y.shape(), (Shape{2, 4, 9, 9}));
   EXPECT_EQ(graph.find("grouped.weight").shape(), (Shape{4, 3, 1, 7}));
-  EXPECT_EQ(error_of([&] { conv2d(scope / "bad", x, 4, 3, {.groups = 4}); }),
+  EXPECT_EQ(message_of([&] { conv2d(scope / "bad", x, 4, 3, {.groups = 4}); }),
             "[conv2d bad] 6 input and 4 output channels cannot be split into 4 groups");
-  EXPECT_EQ(error_of([&] { linear(scope / "fc", x, 4); }),
+  EXPECT_EQ(message_of([&] { linear(scope / "fc", x, 4); }),
             "[linear fc] expects an input of 2 or 3 dimensions, got [2, 6, 9, 9]");
 }
 
@@ -249,7 +241,7 @@ TEST(Layers, TwoLayersOfOneNameAreRefused) {
   const Scope scope(graph, {});
   const Tensor x = graph.input("x", TensorSpec::dense(DType::f32, {2, 6}));
   linear(scope / "fc", x, 4);
-  EXPECT_EQ(error_of([&] { linear(scope / "fc", x, 4); }), "the graph has two buffers named 'fc.weight'");
+  EXPECT_EQ(message_of([&] { linear(scope / "fc", x, 4); }), "the graph has two buffers named 'fc.weight'");
 }
 
 }  // namespace

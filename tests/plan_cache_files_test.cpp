@@ -1,5 +1,6 @@
 #include <environment.h>
 #include <gmock/gmock.h>
+#include <expect_error.h>
 #include <gtest/gtest.h>
 #include <plan_cache_fixture.h>
 #include <swapadvisor/core/error.h>

@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <expect_error.h>
 #include <gtest/gtest.h>
 #include <swapadvisor/train/safetensors.h>
 #include <sys/resource.h>

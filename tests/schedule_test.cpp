@@ -1,4 +1,5 @@
 #include <gmock/gmock.h>
+#include <expect_error.h>
 #include <gtest/gtest.h>
 #include <swapadvisor/core/error.h>
 #include <swapadvisor/train/schedule.h>

@@ -48,15 +48,4 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-/// What the `Error` that `f` throws says; empty if it throws none.
-template <class E, class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const E& e) {
-    return e.what();
-  }
-  return {};
-}
-
 }  // namespace swapadvisor

@@ -1,5 +1,6 @@
 // CRC-32C against published values; event files read back by a decoder written for the test.
 #include <gmock/gmock.h>
+#include <expect_error.h>
 #include <gtest/gtest.h>
 #include <swapadvisor/core/error.h>
 #include <swapadvisor/core/rng.h>

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <golden_file.h>
+#include <expect_error.h>
 #include <gtest/gtest.h>
 #include <idx_files.h>
 #include <swapadvisor/ops/bias_add.h>

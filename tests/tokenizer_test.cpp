@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <golden_file.h>
+#include <expect_error.h>
 #include <gtest/gtest.h>
 #include <swapadvisor/core/error.h>
 #include <swapadvisor/core/rng.h>

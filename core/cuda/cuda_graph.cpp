@@ -45,13 +45,15 @@ CudaGraph::CudaGraph(CudaStream& origin, std::initializer_list<CudaStream*> othe
   std::size_t nodes = 0;
   check(cudaGraphGetNodes(graph.get(), nullptr, &nodes), "count of a graph's nodes");
   nodes_ = static_cast<std::int64_t>(nodes);
-  exec_.emplace(graph);
+  cudaGraphExec_t exec = nullptr;
+  check(cudaGraphInstantiate(&exec, graph.get(), 0), "instantiation of a graph");
+  exec_ = GraphExecHandle(exec);
   // What the driver needs for it is taken now, while something else can still be done.
-  check(cudaGraphUpload(exec_->get(), stream_), "upload of a graph");
+  check(cudaGraphUpload(exec_.get(), stream_), "upload of a graph");
 }
 
 void CudaGraph::launch() {
-  check(cudaGraphLaunch(exec_->get(), stream_), "launch of a graph");
+  check(cudaGraphLaunch(exec_.get(), stream_), "launch of a graph");
 }
 
 }  // namespace swapadvisor::cuda

@@ -5,43 +5,12 @@
 #include <swapadvisor/core/cuda/cuda_stream.h>
 
 #include <functional>
-#include <optional>
-#include <utility>
 
 namespace swapadvisor::cuda {
 
-/// Owns a cudaGraph_t, or none.
-class GraphHandle {
- public:
-  explicit GraphHandle(cudaGraph_t graph = nullptr) : graph_(graph) {}
-  ~GraphHandle() {
-    if (graph_) cudaGraphDestroy(graph_);
-  }
-  GraphHandle(GraphHandle&& other) noexcept : graph_(std::exchange(other.graph_, nullptr)) {}
-  GraphHandle& operator=(GraphHandle&& other) noexcept {
-    std::swap(graph_, other.graph_);
-    return *this;
-  }
-  cudaGraph_t get() const { return graph_; }
-
- private:
-  cudaGraph_t graph_;
-};
-
-/// Owns a cudaGraphExec_t: a graph ready to launch.
-class GraphExecHandle {
- public:
-  explicit GraphExecHandle(const GraphHandle& graph) {
-    check(cudaGraphInstantiate(&exec_, graph.get(), 0), "instantiation of a graph");
-  }
-  ~GraphExecHandle() { cudaGraphExecDestroy(exec_); }
-  GraphExecHandle(const GraphExecHandle&) = delete;
-  GraphExecHandle& operator=(const GraphExecHandle&) = delete;
-  cudaGraphExec_t get() const { return exec_; }
-
- private:
-  cudaGraphExec_t exec_ = nullptr;
-};
+using GraphHandle = Handle<cudaGraph_t, cudaGraphDestroy>;
+/// A graph ready to launch.
+using GraphExecHandle = Handle<cudaGraphExec_t, cudaGraphExecDestroy>;
 
 /// A capture that began in one stream, while it lives. Ending it without `end` drops what was captured.
 class CaptureScope {
@@ -70,7 +39,7 @@ class CudaGraph final : public CapturedWork {
 
  private:
   cudaStream_t stream_;
-  std::optional<GraphExecHandle> exec_;
+  GraphExecHandle exec_;
   std::int64_t nodes_ = 0;
 };
 

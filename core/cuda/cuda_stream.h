@@ -2,6 +2,7 @@
 #pragma once
 
 #include <swapadvisor/core/cuda/check.h>
+#include <swapadvisor/core/cuda/handle.h>
 #include <swapadvisor/core/device.h>
 
 #include <utility>
@@ -10,21 +11,16 @@
 namespace swapadvisor::cuda {
 
 /// Owns a cudaEvent_t.
-class EventHandle {
+class EventHandle : public Handle<cudaEvent_t, cudaEventDestroy> {
  public:
-  EventHandle() { check(cudaEventCreateWithFlags(&event_, cudaEventDefault), "creation of an event"); }
-  ~EventHandle() {
-    if (event_) cudaEventDestroy(event_);
-  }
-  EventHandle(EventHandle&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
-  EventHandle& operator=(EventHandle&& other) noexcept {
-    std::swap(event_, other.event_);
-    return *this;
-  }
-  cudaEvent_t get() const { return event_; }
+  EventHandle() : Handle(create()) {}
 
  private:
-  cudaEvent_t event_ = nullptr;
+  static cudaEvent_t create() {
+    cudaEvent_t event = nullptr;
+    check(cudaEventCreateWithFlags(&event, cudaEventDefault), "creation of an event");
+    return event;
+  }
 };
 
 /// Seconds since the device was opened. CUDA tells times between two events in milliseconds of single

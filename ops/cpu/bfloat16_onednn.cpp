@@ -3,6 +3,7 @@
 #include <swapadvisor/ops/cpu/bfloat16_onednn.h>
 #include <swapadvisor/ops/cpu/conv2d_onednn.h>
 #include <swapadvisor/ops/cpu/onednn.h>
+#include <swapadvisor/ops/cpu/register.h>
 #include <swapadvisor/ops/matmul.h>
 
 #include <optional>

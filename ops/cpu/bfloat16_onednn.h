@@ -12,8 +12,4 @@ bool onednn_multiplies_bfloat16();
 /// with sums in f32; null where oneDNN has none but its plain reference code.
 std::unique_ptr<Kernel> onednn_product(const KernelRequest& request);
 
-/// Matrix products and convolutions of bf16 go to oneDNN where it multiplies bf16; all else keeps the factory
-/// it had.
-void add_onednn_bfloat16_kernels(KernelSet& set);
-
 }  // namespace swapadvisor

@@ -1,7 +1,4 @@
 #include <swapadvisor/ops/cpu/bfloat16_kernels.h>
-#ifdef SWAPADVISOR_ONEDNN
-#include <swapadvisor/ops/cpu/bfloat16_onednn.h>
-#endif
 #include <swapadvisor/ops/cpu/cpu_kernels.h>
 #include <swapadvisor/ops/cpu/register.h>
 

@@ -64,5 +64,8 @@ void add_image_kernels(KernelSet& set);
 /// float32 convolutions, pooling and matmul on oneDNN; what they do not take goes to the kernels above. Only where
 /// SWAPADVISOR_ONEDNN is defined.
 void add_onednn_kernels(KernelSet& set);
+/// bf16 matrix products and convolutions on oneDNN where the processor multiplies bf16; all else keeps the factory it
+/// had. Only where SWAPADVISOR_ONEDNN is defined.
+void add_onednn_bfloat16_kernels(KernelSet& set);
 
 }  // namespace swapadvisor

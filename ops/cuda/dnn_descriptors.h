@@ -1,30 +1,24 @@
 // cuDNN's descriptors, owned.
 #pragma once
 
+#include <swapadvisor/core/cuda/handle.h>
 #include <swapadvisor/core/cuda/libraries.h>
 #include <swapadvisor/core/dtype.h>
-
-#include <utility>
 
 namespace swapadvisor::cuda {
 
 /// One descriptor, destroyed with its owner.
-template <class Handle, cudnnStatus_t (*create)(Handle*), cudnnStatus_t (*destroy)(Handle)>
-class DnnDescriptor {
+template <class T, cudnnStatus_t (*create)(T*), cudnnStatus_t (*destroy)(T)>
+class DnnDescriptor : public Handle<T, destroy> {
  public:
-  DnnDescriptor() { check(create(&handle_), "a descriptor"); }
-  ~DnnDescriptor() {
-    if (handle_) destroy(handle_);
-  }
-  DnnDescriptor(DnnDescriptor&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
-  DnnDescriptor& operator=(DnnDescriptor&& other) noexcept {
-    std::swap(handle_, other.handle_);
-    return *this;
-  }
-  Handle get() const { return handle_; }
+  DnnDescriptor() : Handle<T, destroy>(created()) {}
 
  private:
-  Handle handle_ = nullptr;
+  static T created() {
+    T descriptor = nullptr;
+    check(create(&descriptor), "a descriptor");
+    return descriptor;
+  }
 };
 
 using TensorDescriptor =

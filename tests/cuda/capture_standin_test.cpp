@@ -1,6 +1,5 @@
 // The stand-in's stream capture refuses what CUDA refuses.
 #include <cuda_runtime_api.h>
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -10,16 +9,6 @@
 
 namespace swapadvisor::test {
 namespace {
-
-template <class Function>
-Function* find(Function*, const char* name) {
-  void* const library = ::dlopen(SWAPADVISOR_STANDIN, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  void* const symbol = library ? ::dlsym(library, name) : nullptr;
-  SWAPADVISOR_ASSERT(symbol, "the stand-in has no {}", name);
-  return reinterpret_cast<Function*>(symbol);
-}
-/// A function of the stand-in; its type is that of NVIDIA's declaration.
-#define STANDIN(function) find(static_cast<decltype(&function)>(nullptr), #function)
 
 class CaptureStandin : public testing::Test {
  protected:

@@ -1,5 +1,6 @@
 // Captured work on the CUDA device: what runs when, in which order, under the hazard checker; and iterations
 // of an executor that cannot be captured.
+#include <expect_error.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <random_plan_graph.h>
@@ -11,9 +12,9 @@
 #include <set>
 
 #include "declared_kernels.h"
+#include "marked_streams.h"
 #include "mix_kernels.h"
 #include "small_models.h"
-#include "standin_backend.h"
 
 namespace swapadvisor::test {
 namespace {
@@ -21,50 +22,12 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-/// Appends its number to a list when it runs.
-class Marker final : public Kernel {
- public:
-  Marker(std::vector<int>& list, int number) : mark_{&list, number} {}
-  void run(NativeStream stream, const KernelArgs&) const override {
-    standin().call(
-        stream,
-        [](void* argument) {
-          const Mark& mark = *static_cast<Mark*>(argument);
-          mark.list->push_back(mark.number);
-        },
-        &mark_);
-  }
-
- private:
-  struct Mark {
-    std::vector<int>* list;
-    int number;
-  };
-  mutable Mark mark_;
-};
-
-struct Streams {
-  Backend backend = open_standin();
-  Device& device = *backend.device;
+struct CapturingStreams : Streams {
   Capture& capture = dynamic_cast<Capture&>(device);
-  std::byte* arena = device.arena(1 << 16);
-  std::unique_ptr<HostMemory> host = device.host_alloc(1 << 16);
-  Stream& compute = device.stream(StreamKind::compute);
-  Stream& in = device.stream(StreamKind::in);
-  Stream& out = device.stream(StreamKind::out);
 };
-
-std::string error_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return {};
-}
 
 TEST(CudaCapture, NothingRunsBeforeALaunchAndAllOfItWithEach) {
-  Streams s;
+  CapturingStreams s;
   std::vector<int> list;
   const Marker one(list, 1), two(list, 2), three(list, 3);
   const auto event = s.device.make_event();
@@ -89,7 +52,7 @@ TEST(CudaCapture, NothingRunsBeforeALaunchAndAllOfItWithEach) {
 TEST(CudaCapture, NodesRunInAnyOrderThatTheWaitsAllow) {
   std::set<std::vector<int>> orders;
   for (std::uint32_t seed = 1; seed <= 20; ++seed) {
-    Streams s;
+    CapturingStreams s;
     standin().configure(standin_random, standin_forward, seed);
     std::vector<int> list;
     std::vector<std::unique_ptr<Marker>> markers;
@@ -121,7 +84,7 @@ TEST(CudaCapture, NodesRunInAnyOrderThatTheWaitsAllow) {
 
 TEST(CudaCapture, ConflictsThatNothingOrdersAreReportedAtTheLaunch) {
   for (const bool ordered : {false, true}) {
-    Streams s;
+    CapturingStreams s;
     const auto event = s.device.make_event();
     const auto work = s.capture.capture([&] {
       s.in.copy(s.arena, s.host->data(), 1024);
@@ -139,7 +102,7 @@ TEST(CudaCapture, ConflictsThatNothingOrdersAreReportedAtTheLaunch) {
 }
 
 TEST(CudaCapture, ALaunchIsOrderedByTheComputeStreamAlone) {
-  Streams s;
+  CapturingStreams s;
   const auto work = s.capture.capture([&] { s.in.copy(s.arena, s.host->data(), 1024); });
   s.compute.fill(s.arena, 1, 1024);
   work->launch();
@@ -155,13 +118,13 @@ TEST(CudaCapture, ALaunchIsOrderedByTheComputeStreamAlone) {
 }
 
 TEST(CudaCapture, AnIllegalCallIsOneErrorAndTheStreamsAreAsBefore) {
-  Streams s;
+  CapturingStreams s;
   const auto before = s.device.make_event(), within = s.device.make_event();
   s.in.record(*before);
   const std::vector<std::function<void()>> illegal{
       [&] { s.in.synchronize(); }, [&] { before->synchronize(); }, [&] { s.device.host_alloc(4096); }};
   for (const auto& call : illegal) {
-    const std::string error = error_of([&] {
+    const std::string error = message_of([&] {
       s.capture.capture([&] {
         s.in.fill(s.arena, 1, 256);
         call();
@@ -171,11 +134,11 @@ TEST(CudaCapture, AnIllegalCallIsOneErrorAndTheStreamsAreAsBefore) {
     EXPECT_THAT(error, AllOf(HasSubstr("CUDA: "), HasSubstr("cudaErrorStreamCapture")));
     EXPECT_EQ(std::count(error.begin(), error.end(), '\n'), 0);
   }
-  EXPECT_THAT(error_of([&] { s.capture.capture([&] { s.compute.wait(*before); }); }),
+  EXPECT_THAT(message_of([&] { s.capture.capture([&] { s.compute.wait(*before); }); }),
               HasSubstr("cudaErrorStreamCaptureIsolation"));
-  EXPECT_EQ(error_of([&] { s.capture.capture([&] { fail("of the caller"); }); }), "of the caller");
+  EXPECT_EQ(message_of([&] { s.capture.capture([&] { fail("of the caller"); }); }), "of the caller");
   s.capture.capture([&] { s.in.record(*within); });
-  EXPECT_THAT(error_of([&] { s.out.wait(*within); }), HasSubstr("cudaErrorCapturedEvent"));
+  EXPECT_THAT(message_of([&] { s.out.wait(*within); }), HasSubstr("cudaErrorCapturedEvent"));
   for (Stream* stream : {&s.compute, &s.in, &s.out}) {
     stream->fill(s.arena, 5, 256);
     stream->synchronize();
@@ -184,7 +147,7 @@ TEST(CudaCapture, AnIllegalCallIsOneErrorAndTheStreamsAreAsBefore) {
 }
 
 TEST(CudaCapture, TimesAreRecordedWithEveryLaunch) {
-  Streams s;
+  CapturingStreams s;
   const auto start = s.device.make_event(), end = s.device.make_event();
   const auto work = s.capture.capture([&] {
     s.capture.record_time(StreamKind::in, *start);

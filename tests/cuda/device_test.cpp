@@ -1,4 +1,5 @@
 // The CUDA device on the stand-in: memory, copies, events, failures.
+#include <expect_error.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <swapadvisor/memory/device_host_store.h>
@@ -14,15 +15,6 @@ namespace swapadvisor::test {
 namespace {
 
 using testing::HasSubstr;
-
-std::string error_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return {};
-}
 
 TEST(CudaDevice, CopiesThereAndBack) {
   const Backend backend = open_standin();
@@ -91,7 +83,7 @@ TEST(CudaDevice, WhatCannotBePinnedIsPageableWithOneWarning) {
 TEST(CudaDevice, OutOfMemoryIsOneSentenceAndNotTheEnd) {
   const Backend backend = open_standin();
   standin().set_memory(standin().device_bytes() + 100000, -1);
-  EXPECT_THAT(error_of([&] { backend.device->arena(100001); }),
+  EXPECT_THAT(message_of([&] { backend.device->arena(100001); }),
               testing::AllOf(HasSubstr("needs 100001 bytes"), HasSubstr("100000 free")));
   EXPECT_NE(backend.device->arena(100000), nullptr);
 }
@@ -99,9 +91,9 @@ TEST(CudaDevice, OutOfMemoryIsOneSentenceAndNotTheEnd) {
 TEST(CudaDevice, AMissingDriverOrGpuIsOneSentence) {
   open_standin();
   standin().set_driver(0);
-  EXPECT_THAT(error_of([] { open_cuda({}); }), HasSubstr("cudaErrorInsufficientDriver"));
+  EXPECT_THAT(message_of([] { open_cuda({}); }), HasSubstr("cudaErrorInsufficientDriver"));
   standin().set_driver(1);
-  EXPECT_THAT(error_of([] { open_cuda({.index = 3}); }), HasSubstr("there is no GPU 3"));
+  EXPECT_THAT(message_of([] { open_cuda({.index = 3}); }), HasSubstr("there is no GPU 3"));
   EXPECT_THROW(open_cuda({.index = -1}), Error);
 }
 

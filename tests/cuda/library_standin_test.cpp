@@ -1,7 +1,6 @@
 // The stand-ins of cuBLAS and cuDNN refuse what the libraries refuse, and report what they touch.
 #include <cublas_v2.h>
 #include <cudnn.h>
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,16 +11,6 @@
 
 namespace swapadvisor::test {
 namespace {
-
-/// A function of the stand-in; its type is that of NVIDIA's declaration.
-template <class Function>
-Function* find(Function*, const char* name) {
-  void* const library = ::dlopen(SWAPADVISOR_STANDIN, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  void* const symbol = library ? ::dlsym(library, name) : nullptr;
-  SWAPADVISOR_ASSERT(symbol, "the stand-in has no {}", name);
-  return reinterpret_cast<Function*>(symbol);
-}
-#define STANDIN(function) find(static_cast<decltype(&function)>(nullptr), #function)
 
 /// A stream and device memory, each piece at a multiple of 256 bytes.
 class LibraryStandin : public testing::Test {

@@ -5,41 +5,13 @@
 #include <atomic>
 #include <vector>
 
-#include "standin_backend.h"
+#include "marked_streams.h"
 
 namespace swapadvisor::test {
 namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-
-/// A kernel that appends its number to a list when it runs.
-class Marker final : public Kernel {
- public:
-  Marker(std::vector<int>& list, int number) : mark_{&list, number} {}
-  void run(NativeStream stream, const KernelArgs&) const override {
-    standin().call(
-        stream, [](void* mark) { static_cast<Mark*>(mark)->write(); }, &mark_);
-  }
-
- private:
-  struct Mark {
-    std::vector<int>* list;
-    int number;
-    void write() { list->push_back(number); }
-  };
-  mutable Mark mark_;
-};
-
-struct Streams {
-  Backend backend = open_standin();
-  Device& device = *backend.device;
-  std::byte* arena = device.arena(1 << 16);
-  std::unique_ptr<HostMemory> host = device.host_alloc(1 << 16);
-  Stream& compute = device.stream(StreamKind::compute);
-  Stream& in = device.stream(StreamKind::in);
-  Stream& out = device.stream(StreamKind::out);
-};
 
 TEST(StandinSchedule, AtOnceRunsWhenQueued) {
   Streams s;

@@ -9,12 +9,8 @@ namespace swapadvisor::test {
 namespace {
 
 StandinControl load() {
-  void* const library = ::dlopen(SWAPADVISOR_STANDIN, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  SWAPADVISOR_ASSERT(library, "{}", ::dlerror());
-  const auto find = [library](auto& function, const char* name) {
-    void* const symbol = ::dlsym(library, name);
-    SWAPADVISOR_ASSERT(symbol, "{}", ::dlerror());
-    function = reinterpret_cast<std::decay_t<decltype(function)>>(symbol);
+  const auto find = [](auto& function, const char* name) {
+    function = reinterpret_cast<std::decay_t<decltype(function)>>(standin_symbol(name));
   };
   StandinControl control{};
   find(control.configure, "standin_configure");
@@ -49,6 +45,14 @@ Backend open_standin(CudaOptions options) {
   standin().set_driver(1);
   standin().clear_faults();
   return open_cuda(options);
+}
+
+void* standin_symbol(const char* name) {
+  void* const library = ::dlopen(SWAPADVISOR_STANDIN, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  SWAPADVISOR_ASSERT(library, "{}", ::dlerror());
+  void* const symbol = ::dlsym(library, name);
+  SWAPADVISOR_ASSERT(symbol, "{}", ::dlerror());
+  return symbol;
 }
 
 std::string first_fault() {

@@ -33,4 +33,17 @@ Backend open_standin(CudaOptions options = {});
 /// The first fault, or nothing.
 std::string first_fault();
 
+/// A function that the stand-in defines.
+void* standin_symbol(const char* name);
+
+/// The same, in the type of its declaration.
+template <class Function>
+Function* standin_function(Function*, const char* name) {
+  return reinterpret_cast<Function*>(standin_symbol(name));
+}
+
 }  // namespace swapadvisor::test
+
+/// A function of CUDA or its libraries as the stand-in defines it; its type is that of NVIDIA's declaration.
+#define STANDIN(function) \
+  swapadvisor::test::standin_function(static_cast<decltype(&function)>(nullptr), #function)

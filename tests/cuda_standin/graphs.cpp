@@ -162,6 +162,15 @@ T* known(const void* handle) {
   return handles().contains(handle) ? static_cast<T*>(const_cast<void*>(handle)) : nullptr;
 }
 
+template <class T>
+cudaError_t destroy(const void* handle) {
+  T* const object = known<T>(handle);
+  if (!object) return result(cudaErrorInvalidValue);
+  handles().erase(object);
+  delete object;
+  return cudaSuccess;
+}
+
 }  // namespace
 
 namespace standin {
@@ -253,11 +262,7 @@ cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, std::si
 }
 
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
-  auto* g = known<Graph>(graph);
-  if (!g) return result(cudaErrorInvalidValue);
-  handles().erase(g);
-  delete g;
-  return cudaSuccess;
+  return destroy<Graph>(graph);
 }
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long flags) {
@@ -284,10 +289,6 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
 }
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
-  auto* e = known<Exec>(exec);
-  if (!e) return result(cudaErrorInvalidValue);
-  handles().erase(e);
-  delete e;
-  return cudaSuccess;
+  return destroy<Exec>(exec);
 }
 }
