@@ -38,14 +38,27 @@ void JointSearch::mutate_placement(JointCandidate& child, Draws& draws) {
   const double kind = draws.uniform();
   if (kind < 0.45 && parts_.eviction)
     bias_buffers(child, draws);
-  else if (kind < 0.7 && parts_.eviction)
+  else if (kind < 0.6 && parts_.eviction)
     child.policy.stall_weight = std::clamp(child.policy.stall_weight * std::exp(bell(draws)), 0.1, 1000.0);
+  else if (kind < 0.7)
+    change_lead(child.policy, draws);
   else if (kind < 0.9)
     change_start(child, draws);
   else if (kind < 0.97)
     child.policy.link_share = std::clamp(child.policy.link_share * std::exp(0.1 * bell(draws)), 0.5, 1.1);
   else
     child.policy.fit_copies = !child.policy.fit_copies;
+}
+
+// How long before it is needed room for a swap-in should be free.
+void JointSearch::change_lead(WalkPolicy& policy, Draws& draws) {
+  constexpr double least = 1e-3, most = 1;  // of the iteration; less than `least`: none
+  double& lead = draws.chance(0.5) ? policy.lead : policy.evicting_lead;
+  if (draws.chance(0.1))
+    lead = 0;
+  else
+    lead = std::min(most, std::max(lead, least) * std::exp(bell(draws)));
+  if (lead < least) lead = 0;
 }
 
 void JointSearch::mutate_order(JointCandidate& child, Draws& draws) {

@@ -200,11 +200,14 @@ double shared_link(const DeviceSpec& device) {
   return device.duplex_bytes_per_second > 0 ? std::min(1.0, device.duplex_bytes_per_second / both) : 1;
 }
 
-WalkPolicy policy_of(bool fit_copies, double link_share, double stall_weight) {
+WalkPolicy policy_of(bool fit_copies, double link_share, double stall_weight, double lead,
+                     double evicting_lead) {
   WalkPolicy policy;
   policy.fit_copies = fit_copies;
   policy.link_share = link_share;
   policy.stall_weight = stall_weight;
+  policy.lead = lead;
+  policy.evicting_lead = evicting_lead;
   return policy;
 }
 
@@ -221,11 +224,11 @@ void JointSearch::settle_parts(JointCandidate& candidate, std::size_t i) const {
       pools_->operators.make(std::vector<bool>(pools_->demand.size_count(), true), spread, draws);
 }
 
-// Orders, each with a few weights of a stall and ways to list copies.
+// Orders, each with a few weights of a stall, ways to list copies and leads of swap-ins.
 void JointSearch::try_orders() {
   const double shared = shared_link(request_->device);
-  const WalkPolicy policies[]{policy_of(true, shared, 30), policy_of(false, 1, 3),
-                              policy_of(true, shared, 100), policy_of(true, 1, 30)};
+  const WalkPolicy policies[]{policy_of(true, shared, 30, 0.05, 0), policy_of(false, 1, 3, 0.05, 0),
+                              policy_of(true, shared, 100, 0.3, 0.005), policy_of(true, 1, 30, 0.3, 0.02)};
   const std::vector<AffinityWeights> weights{{1, 1}, {1, 1, true},   {0, 1},         {1, 0.3},    {0.3, 1},
                                              {1, 0}, {1, 0.3, true}, {0.3, 1, true}, {1, 0, true}};
   std::vector<std::vector<std::int32_t>> orders{given_order(table_->graph())};

@@ -166,6 +166,7 @@ class JointSearch {
   void change_prices(JointCandidate& child, Draws& draws, JointEvaluator& evaluator);
   void bias_buffers(JointCandidate& child, Draws& draws);
   void change_start(JointCandidate& child, Draws& draws);
+  static void change_lead(WalkPolicy& policy, Draws& draws);
   void mutate_placement(JointCandidate& child, Draws& draws);
 
   const OpTable* table_;

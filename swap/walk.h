@@ -41,6 +41,11 @@ struct WalkPolicy {
   /// What a second of estimated stall weighs against a second of link time spent on evicting what is needed
   /// again within one iteration.
   double stall_weight = 30;
+  /// Swap-ins prefer room that is free so much before they have to start, or a quarter of that; as a share of
+  /// the ideal iteration. Copies that come early leave the link to those that cannot.
+  double lead = 0;
+  /// The same for room that others have to leave: being free any later than that counts as a stall.
+  double evicting_lead = 0;
   /// Small buffers, smallest first, live at fixed addresses: each no larger than `fixed_largest`, together no
   /// more than `fixed_fraction` of the memory. Swapping them gains nothing and cuts the arena to pieces.
   double fixed_fraction = 0.02;

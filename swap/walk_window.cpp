@@ -103,11 +103,17 @@ ArenaWindow Walker::cheapest_window(std::int64_t bytes, std::int32_t step, bool 
   if (copy_in)
     no_wait = policy_.fit_copies ? ins_.find(-1, std::max(0.0, no_wait), copying).start
                                  : std::max(no_wait, in_ready_);
-  ArenaWindow best = free_window(bytes, no_wait);
+  const double iteration = ideal_start_[order_.size()];
+  if (copy_in && policy_.lead > 0)
+    for (const double part : {1.0, 0.25}) {
+      const ArenaWindow early = free_window(bytes, no_wait - part * policy_.lead * iteration);
+      if (early.found()) return early;
+    }
+  const ArenaWindow best = free_window(bytes, no_wait);
   if (best.found()) return best;
+  if (copy_in) no_wait -= policy_.evicting_lead * iteration;
 
-  WindowSearch search{bytes, ideal_start_[static_cast<std::size_t>(step)], ideal_start_[order_.size()],
-                      no_wait};
+  WindowSearch search{bytes, ideal_start_[static_cast<std::size_t>(step)], iteration, no_wait};
   const bool bounded = policy_.eviction != WalkPolicy::Eviction::distance;  // by what eviction costs the link
   if (bounded && arena_.size() > most_scanned) return cheapest_of_many(search);
   if (arena_.size() > 0) cheapest_window_in(search, 0, arena_.chunk_count(), arena_.size());
