@@ -116,8 +116,11 @@ TEST(TrainOptions, AResumedRunMustBeTheSameRun) {
 TEST(TrainOptions, BadUsage) {
   EXPECT_THAT(refuse(tiny + Words{"--resume"}, 2), HasSubstr("--checkpoint-dir"));
   EXPECT_THAT(refuse(tiny + Words{"--keep", "0", "--checkpoint-dir", "x"}, 2), HasSubstr("--keep"));
-  EXPECT_THAT(refuse(tiny + Words{"--clip", "0"}, 2), HasSubstr("--clip"));
-  EXPECT_THAT(refuse(tiny + Words{"--ema", "1"}, 2), HasSubstr("--ema"));
+  EXPECT_THAT(refuse(tiny + Words{"--clip", "0"}, 2),
+              HasSubstr("--clip: '0' is not a number in (0 - 1e+30]"));
+  EXPECT_THAT(refuse(tiny + Words{"--ema", "1"}, 2), HasSubstr("--ema: '1' is not a number in (0 - 1)"));
+  EXPECT_THAT(refuse(tiny + Words{"--dropout", "1"}, 2),
+              HasSubstr("--dropout: '1' is not a number in [0 - 1)"));
   EXPECT_THAT(refuse(tiny + Words{"--accumulate", "0"}, 2), HasSubstr("--accumulate"));
   EXPECT_THAT(refuse(tiny + Words{"--optimizer", "lamb", "--momentum", "0.5"}, 2),
               HasSubstr("--momentum is not an option of lamb"));

@@ -101,7 +101,7 @@ void TaskOptions::add_to(CLI::App& command, bool model_required) {
   auto* positional = add_checked(command, "MODEL", model, "Model name; `swapadvisor models` lists them",
                                  [](const std::string& name) { find_model(name); });
   if (model_required) positional->required();
-  const std::string group = "Model and data";
+  const std::string group = "Model and data (what is not given is the model's own: docs/models.md)";
   const auto number = [&](const std::string& name, std::optional<std::int64_t>& value, const std::string& help) {
     command.add_option(name, value, help)->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))->group(group);
   };
@@ -116,12 +116,12 @@ void TaskOptions::add_to(CLI::App& command, bool model_required) {
   number("--heads", model_options.heads, "Attention heads");
   number("--seq-len", model_options.seq_len, "Models of text: tokens of a sample");
   number("--vocab", model_options.vocab, "Models of text: different tokens");
-  command.add_option("--cell", model_options.cell, "Recurrent networks: kind of cell")->group(group);
+  command.add_option("--cell", model_options.cell, "Recurrent networks: kind of cell, lstm or gru")->group(group);
   command.add_option("--dropout", model_options.dropout, "Dropout probability")
-      ->check(finite_range(0, std::nextafter(1.0, 0.0)))
+      ->check(finite_range(0, 1, Ends::below_high))
       ->group(group);
   command.add_option("--drop-path", model_options.drop_path, "NASNet: probability that a branch of the last cell is dropped")
-      ->check(finite_range(0, std::nextafter(1.0, 0.0)))
+      ->check(finite_range(0, 1, Ends::below_high))
       ->group(group);
   command.add_option("--drop-path-steps", model_options.drop_path_steps,
                      "NASNet: steps over which --drop-path rises from 0, such as those of the run; 0 (default): it does not")
@@ -228,38 +228,39 @@ StepOptions TaskOptions::step_options(const Dataset& data_set) const {
 
 void OptimizerCommandOptions::add_to(CLI::App& command) {
   const std::string group = "Optimizer";
-  const double below_one = std::nextafter(1.0, 0.0);
   command.add_option("--optimizer", optimizer.name, "Optimizer: sgd, adam, adamw or lamb")
       ->check(CLI::IsMember(optimizer_names()))
       ->capture_default_str()
       ->group(group);
-  const auto number = [&](const std::string& name, auto& value, const std::string& help, double most) {
-    return command.add_option(name, value, help)->check(finite_range(0, most))->group(group);
+  const auto number = [&](const std::string& name, auto& value, const std::string& help, double most,
+                          Ends ends = Ends::both) {
+    return command.add_option(name, value, help)->check(finite_range(0, most, ends))->group(group);
   };
   number("--lr", learning_rate, "Learning rate [0.1; adam, adamw, lamb: 0.001]", 1e30);
   of_sgd_.push_back(
-      number("--momentum", optimizer.momentum, "sgd: momentum", below_one)->capture_default_str());
+      number("--momentum", optimizer.momentum, "sgd: momentum", 1, Ends::below_high)->capture_default_str());
   number("--weight-decay", optimizer.weight_decay,
          "Weight decay: part of the gradient; adamw, lamb: of the step [0; adamw, lamb: 0.01]", 1e30);
   of_sgd_.push_back(
       command.add_flag("--nesterov", optimizer.nesterov, "sgd: Nesterov momentum")->group(group));
   of_adam_ = {
-      number("--beta1", optimizer.beta1, "adam, adamw, lamb: decay of the gradients' mean", below_one)
+      number("--beta1", optimizer.beta1, "adam, adamw, lamb: decay of the gradients' mean", 1, Ends::below_high)
           ->capture_default_str(),
-      number("--beta2", optimizer.beta2, "adam, adamw, lamb: decay of the squared gradients' mean", below_one)
+      number("--beta2", optimizer.beta2, "adam, adamw, lamb: decay of the squared gradients' mean", 1, Ends::below_high)
           ->capture_default_str(),
       number("--eps", optimizer.epsilon, "adam, adamw, lamb: added to the divisor [1e-8; lamb: 1e-6]", 1e30)};
   command
       .add_option("--clip", optimizer.clip_norm,
                   "Largest norm of all gradients together: above it they are scaled down")
-      ->check(finite_range(std::numeric_limits<double>::denorm_min(), 1e30))
+      ->check(finite_range(0, 1e30, Ends::above_low))
       ->group(group);
   command
       .add_option("--ema", optimizer.ema_decay,
                   "Keep moving averages of the parameters with this decay; train evaluates and writes them")
-      ->check(finite_range(std::numeric_limits<double>::denorm_min(), below_one))
+      ->check(finite_range(0, 1, Ends::neither))
       ->group(group);
-  number("--label-smoothing", label_smoothing, "Label smoothing", 1)->capture_default_str();
+  number("--label-smoothing", label_smoothing,
+         "Share of each target that is spread evenly over all classes, in training", 1)->capture_default_str();
 }
 
 void OptimizerCommandOptions::check_usage() const {
@@ -336,15 +337,20 @@ CLI::Validator whole_seed() {
       "0 to 2^64 - 1");
 }
 
-CLI::Validator finite_range(double low, double high) {
+CLI::Validator finite_range(double low, double high, Ends ends) {
+  const bool above = ends == Ends::above_low || ends == Ends::neither;
+  const bool below = ends == Ends::below_high || ends == Ends::neither;
+  const std::string range = fmt::format("{}{:g} - {:g}{}", above ? '(' : '[', low, high, below ? ')' : ']');
   return CLI::Validator(
-      [low, high](const std::string& text) {
+      [=](const std::string& text) {
         char* end = nullptr;
         const double value = std::strtod(text.c_str(), &end);
-        if (!text.empty() && *end == '\0' && value >= low && value <= high) return std::string();
-        return fmt::format("'{}' is not a number from {:g} to {:g}", text, low, high);
+        const bool number = !text.empty() && *end == '\0';
+        if (number && (above ? value > low : value >= low) && (below ? value < high : value <= high))
+          return std::string();
+        return fmt::format("'{}' is not a number in {}", text, range);
       },
-      fmt::format("FLOAT in [{:g} - {:g}]", low, high));
+      "FLOAT in " + range);
 }
 
 void warn(const std::string& sentence) {

@@ -27,8 +27,8 @@ namespace swapadvisor {
 /// Adds a command.
 using AddCommand = void (*)(CLI::App& app);
 
-/// Runs the command line, with `more` commands from folders above this one. Returns the exit code: 0 success, 1 failure,
-/// 2 bad usage.
+/// Runs the command line, with `more` commands from folders above this one. Returns the exit code: 0 success,
+/// 1 failure, 2 bad usage.
 int run_command_line(int argc, const char* const* argv, std::initializer_list<AddCommand> more = {});
 
 /// What every command takes.
@@ -49,8 +49,8 @@ struct TaskOptions {
   ModelOptions model_options;
   std::string dataset = "synthetic";
   std::string data, vocab_file, merges_file;
-  std::int64_t batch_size = 128;  ///< of a micro-batch
-  std::int64_t accumulate = 1;    ///< micro-batches per step
+  std::int64_t batch_size = 128;   ///< of a micro-batch
+  std::int64_t accumulate = 1;     ///< micro-batches per step
   std::string precision = "fp32";  ///< what to compute in: fp32, bf16
 
   void add_to(CLI::App& command, bool model_required = true);
@@ -108,14 +108,14 @@ struct PlanCommandOptions {
 
   void add_to(CLI::App& command);
   std::optional<SizeLimit> limit() const;
-  std::int64_t host_bytes() const;  ///< unbounded when not given
+  std::int64_t host_bytes() const;       ///< unbounded when not given
   double search_budget_seconds() const;  ///< 0: none, because there is one in evaluations
 };
 
 /// Adds `--NAME` with a check: what `validate` throws is bad usage.
 template <class F>
-CLI::Option* add_checked(CLI::App& command, const std::string& name, std::string& value, const std::string& help,
-                         F validate) {
+CLI::Option* add_checked(CLI::App& command, const std::string& name, std::string& value,
+                         const std::string& help, F validate) {
   return command.add_option(name, value, help)->check([validate](const std::string& text) {
     try {
       validate(text);
@@ -129,8 +129,11 @@ CLI::Option* add_checked(CLI::App& command, const std::string& name, std::string
 /// A check for seeds: whole numbers that fit, nothing wrapped or rounded.
 CLI::Validator whole_seed();
 
+/// Which ends belong to a range.
+enum class Ends { both, above_low, below_high, neither };
+
 /// A check for numbers: finite and from `low` to `high`.
-CLI::Validator finite_range(double low, double high);
+CLI::Validator finite_range(double low, double high, Ends ends = Ends::both);
 
 /// Runs `f`; an `Error` it throws is bad usage (exit code 2).
 template <class F>
@@ -142,7 +145,8 @@ auto as_usage(F f) {
   }
 }
 
-/// Throws `Error` unless files can be made at these paths (empty ones are skipped): before hours of work, not after.
+/// Throws `Error` unless files can be made at these paths (empty ones are skipped): before hours of work, not
+/// after.
 void check_writable(std::initializer_list<std::string> paths);
 
 /// Shows how a search with that budget is going; `reporter` must outlive the function.
@@ -152,8 +156,8 @@ std::function<void(const PlanProgress&)> report_search(ProgressReporter& reporte
 /// A sentence about what is not as it should be, on standard error.
 void warn(const std::string& sentence);
 
-/// A stop token that Ctrl-C triggers; a second Ctrl-C ends the process. Signals are blocked for the whole process,
-/// so it must be made before other threads are.
+/// A stop token that Ctrl-C triggers; a second Ctrl-C ends the process. Signals are blocked for the whole
+/// process, so it must be made before other threads are.
 class InterruptStop {
  public:
   InterruptStop();

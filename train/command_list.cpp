@@ -28,7 +28,7 @@ void list_models(bool json) {
     model["options"] = info.options;
     models.push_back(std::move(model));
     if (!json)
-      fmt::print("{:<18}{:>12} parameters  {:<26}{}\n", info.name, parameters, name_of(info.task),
+      fmt::print("{:<23}{:>10} parameters  {:<27}{}\n", info.name, parameters, name_of(info.task),
                  info.summary);
   }
   if (json) print_json({{"models", models}});
@@ -70,7 +70,8 @@ void list_devices(bool json) {
     if (!json)
       fmt::print("{:<12}{:>9}  for planning: to device {}, to host {}, both {}\n", device.name,
                  format_bytes(device.memory_bytes), format_bandwidth(device.h2d_bytes_per_second),
-                 format_bandwidth(device.d2h_bytes_per_second), format_bandwidth(device.duplex_bytes_per_second));
+                 format_bandwidth(device.d2h_bytes_per_second),
+                 format_bandwidth(device.duplex_bytes_per_second));
   }
   if (json) print_json({{"devices", devices}});
 }
