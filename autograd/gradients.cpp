@@ -18,11 +18,15 @@ constexpr std::size_t index(int id) {
 
 /// "grad/", or "grad2/" … when nodes of that prefix exist already.
 std::string unused_prefix(const Graph& graph) {
+  constexpr std::string_view word = "grad";
+  std::unordered_set<std::string_view> used;
+  for (const Node& node : graph.nodes()) {
+    const std::string_view name = node.name;
+    if (name.starts_with(word)) used.insert(name.substr(0, name.find('/') + 1));  // npos + 1: nothing
+  }
   for (int k = 1;; ++k) {
-    const std::string prefix = k == 1 ? "grad/" : fmt::format("grad{}/", k);
-    const bool used = std::any_of(graph.nodes().begin(), graph.nodes().end(),
-                                  [&](const Node& node) { return node.name.starts_with(prefix); });
-    if (!used) return prefix;
+    std::string prefix = k == 1 ? "grad/" : fmt::format("grad{}/", k);
+    if (!used.contains(prefix)) return prefix;
   }
 }
 

@@ -93,16 +93,19 @@ void CpuStream::execute(const Command& command) {
         if (!error_) error_ = std::current_exception();
       }
       return;
-    case Command::Kind::copy: return paced_copy(command);
+    case Command::Kind::copy:
+      return paced_copy(command);
     case Command::Kind::fill:
       std::memset(command.target, command.byte, static_cast<std::size_t>(command.bytes));
       return;
-    case Command::Kind::record: return command.event->complete(command.ticket);
-    case Command::Kind::wait: return command.event->wait_for(command.ticket);
+    case Command::Kind::record:
+      return command.event->complete(command.ticket);
+    case Command::Kind::wait:
+      return command.event->wait_for(command.ticket);
   }
 }
 
-void CpuStream::paced_copy(const Command& command) const {
+void CpuStream::paced_copy(const Command& command) {
   auto* target = static_cast<std::byte*>(command.target);
   const auto* source = static_cast<const std::byte*>(command.source);
   if (bytes_per_second_ <= 0) {
@@ -117,8 +120,20 @@ void CpuStream::paced_copy(const Command& command) const {
     std::memcpy(target + done, source + done, static_cast<std::size_t>(n));
     done += n;
     const std::chrono::duration<double> due(static_cast<double>(done) / bytes_per_second_);
-    std::this_thread::sleep_until(start + std::chrono::duration_cast<SteadyClock::duration>(due));
+    sleep_until(start + std::chrono::duration_cast<SteadyClock::duration>(due));
   }
+}
+
+// A thread wakes up later than it asked for, by tens of microseconds in a virtual machine, with every copy:
+// it asks for that much earlier.
+void CpuStream::sleep_until(SteadyClock::time_point due) {
+  constexpr SteadyClock::duration longest = std::chrono::microseconds(200);  // a busy machine's is no measure
+  constexpr int memory = 16;
+  const auto target = due - wake_up_;
+  if (SteadyClock::now() >= target) return;
+  std::this_thread::sleep_until(target);
+  const auto late = std::min(SteadyClock::now() - target, longest);
+  wake_up_ += (late - wake_up_) / memory;
 }
 
 }  // namespace swapadvisor

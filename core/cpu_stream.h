@@ -65,9 +65,11 @@ class CpuStream final : public Stream {
   void push(const Command& command);
   void work(std::stop_token stop);
   void execute(const Command& command);
-  void paced_copy(const Command& command) const;
+  void paced_copy(const Command& command);
+  void sleep_until(SteadyClock::time_point due);
 
   const double bytes_per_second_;
+  SteadyClock::duration wake_up_{};  ///< the worker's: how late it wakes up
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::condition_variable idle_;

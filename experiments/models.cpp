@@ -30,7 +30,7 @@ ExperimentResult run_models(const ExperimentOptions& options) {
     job.device = paper_device(options.scale);
     job.planner = "joint";
     // The figure that the others lean on gets a longer search.
-    job.evaluations = evaluations_for(*job.graph, job.planner, options, 20);
+    job.evaluations = evaluations_for(*job.graph, job.planner, options, 40);
     job.seed = options.seed;
     jobs.push_back(job);
   }

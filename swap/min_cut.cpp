@@ -1,3 +1,4 @@
+#include <swapadvisor/core/error.h>
 #include <swapadvisor/swap/min_cut.h>
 
 #include <algorithm>
@@ -18,6 +19,7 @@ double MinCut::solve(std::int32_t source, std::int32_t sink) {
   double largest = 0;
   for (Edge& edge : edges_) {
     edge.flow = 0;
+    SWAPADVISOR_ASSERT(edge.capacity >= 0, "the capacity {} of an edge is no capacity", edge.capacity);
     if (std::isfinite(edge.capacity)) largest = std::max(largest, edge.capacity);
   }
   epsilon_ = largest * 1e-12;  // what rounding leaves of a full edge is no way through

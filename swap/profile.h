@@ -25,7 +25,8 @@ struct ProfileOptions {
 std::vector<OpProfile> workspace_profiles(const std::vector<std::unique_ptr<Kernel>>& kernels);
 
 /// Seconds and workspace of every node, each measured alone on the compute stream with operands of ones that
-/// were just written (as a producer leaves them). Uses the device's arena; nothing else may be running.
+/// were just written: temporaries by the compute stream (as a producer leaves them), parameters and states by
+/// that of the swap-ins. Uses the device's arena; nothing else may be running.
 /// Throws `Error` naming the op that does not fit into the memory limit.
 std::vector<OpProfile> profile_ops(const Graph& graph, const std::vector<std::unique_ptr<Kernel>>& kernels,
                                    Device& device, const ProfileOptions& options = {});

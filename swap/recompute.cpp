@@ -106,6 +106,7 @@ void RecomputeChoice::build_cut() {
     lowest_price_ = std::min(lowest_price_, price);
     highest_price_ = std::max(highest_price_, price);
   }
+  any_eligible_ = highest_price_ > 0;  // an op without outputs has nothing to make again, and no price
   for (std::size_t op = 0; op < eligible_.size(); ++op) {
     if (op_node_[op] < 0) continue;
     cut_.add_edge(op_node_[op], sink, std::max(table_->graph().ops[op].seconds, 1e-12));

@@ -1,6 +1,6 @@
 // Checkpoints: to the same bits, whole or not at all, of this run or refused.
-#include <gmock/gmock.h>
 #include <expect_error.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <swapadvisor/train/checkpoint_options.h>
 #include <swapadvisor/train/safetensors.h>
@@ -178,6 +178,31 @@ TEST(Checkpoint, ADamagedOneIsSetAsideAndTheOneBeforeUsed) {
     EXPECT_LT(resumed.steps.front(), read_checkpoint(checkpoints.list().at(0)).steps);
     expect_same(whole.report, resumed.report);
   }
+}
+
+TEST(Checkpoint, WhatIsSetAsideStaysAndTheLastOneHasNoneBefore) {
+  const TemporaryFolder folder;
+  for (const char* name : {"step-000000003.safetensors", "step-000000003.safetensors.corrupt"})
+    folder.write(name, name);
+  CheckpointFolder checkpoints(folder.path(), 1);
+  std::string warning;
+  EXPECT_FALSE(checkpoints.newest([&](const std::string& text) { warning = text; }));
+  EXPECT_THAT(warning, HasSubstr("it is set aside, and there is none before it"));
+  EXPECT_EQ(folder.read("step-000000003.safetensors.corrupt"), "step-000000003.safetensors.corrupt");
+  EXPECT_EQ(folder.read("step-000000003.safetensors.corrupt2"), "step-000000003.safetensors");
+}
+
+TEST(Checkpoint, OneThatCannotBeOpenedIsAnErrorAndStays) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("step-000000003.safetensors");
+  std::filesystem::create_directory(path);
+  CheckpointFolder checkpoints(folder.path(), 1);
+  const auto resume = [&] { checkpoints.newest([](const std::string& text) { ADD_FAILURE() << text; }); };
+  expect_error(resume, "cannot read '" + path + "': it is not a regular file");
+  std::filesystem::remove(path);
+  std::filesystem::create_symlink(folder.path("nowhere"), path);
+  expect_error(resume, "cannot read '" + path + "': No such file or directory");
+  EXPECT_TRUE(std::filesystem::is_symlink(path));
 }
 
 TEST(Checkpoint, FilesThatKilledRunsLeftAreRemoved) {

@@ -1,5 +1,5 @@
-#include <gmock/gmock.h>
 #include <expect_error.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <image_files.h>
 #include <swapadvisor/train/cli.h>
@@ -148,6 +148,17 @@ TEST(ImageFolder, WorkersChangeNothingAndEpochsDiffer) {
     else
       EXPECT_GE(images.size(), 30u) << augmentation;
   }
+}
+
+TEST(ImageFolder, LinksToFoldersAreFollowedButNotInCircles) {
+  const TemporaryFolder folder;
+  put(folder, "set/train/a/1.png", plain_png(3, 1, 2, 3));
+  put(folder, "set/train/b/1.png", plain_png(3, 1, 2, 3));
+  put(folder, "more/2.png", plain_png(3, 1, 2, 3));
+  std::filesystem::create_directory_symlink(folder.path("more"), folder.path("set/train/a/more"));
+  std::filesystem::create_directory_symlink("..", folder.path("set/train/a/up"));
+  std::filesystem::create_directory_symlink(".", folder.path("more/here"));
+  EXPECT_EQ(open_image_folder(folder.path("set"), Split::train, sized(4))->size(), 3);
 }
 
 TEST(ImageFolder, NamesWhatIsWrong) {

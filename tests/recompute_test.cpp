@@ -54,6 +54,27 @@ TEST(Recompute, ValuesAreKeptOrMadeAgainByTheirPrice) {
   EXPECT_EQ(choose(chain(), 20.0 / 2560), (std::vector<std::uint8_t>{1, 1, 1, 0, 0, 0}));
 }
 
+// Its price would be no number, and minimum cuts would never end.
+TEST(Recompute, AnOpWithoutOutputsIsNothingToMakeAgain) {
+  PlanGraph graph = chain();
+  for (PlanOp& op : graph.ops) op.recomputable = false;
+  PlanOp silent;
+  silent.name = "silent";
+  silent.type = "op";
+  silent.inputs = {0};
+  silent.seconds = 1;
+  silent.recomputable = true;
+  graph.ops.insert(graph.ops.begin() + 1, silent);
+  const OpTable table(graph);
+  EXPECT_FALSE(RecomputeChoice(table, given_order(graph)).any_eligible());
+  graph.ops.front().recomputable = true;
+  const OpTable more(graph);
+  const RecomputeChoice choice(more, given_order(graph));
+  EXPECT_TRUE(choice.any_eligible());
+  EXPECT_DOUBLE_EQ(choice.lowest_price(), 10.0 / 2560);
+  EXPECT_DOUBLE_EQ(choice.highest_price(), 10.0 / 2560);
+}
+
 // No backward op reads b; c has twice the bytes. At 2.5 s for each 2,560 bytes, keeping c costs 5 s, keeping
 // b to make c again 2.5 + 1, making both again 1 + 1; at 0.75 s: 1.5, 1.75 and 2.
 TEST(Recompute, WhatIsMadeAgainNeedsItsInputs) {

@@ -113,7 +113,52 @@ TEST(TrainOptions, AResumedRunMustBeTheSameRun) {
               HasSubstr("lr-schedule"));
 }
 
+TEST(TrainOptions, OtherTextOfTheSameLengthIsAnotherRun) {
+  const TemporaryFolder folder;
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += "the same length\n";
+  folder.write("one.txt", text);
+  text[3] = '-';
+  folder.write("two.txt", text);
+  const Words gpt{"train",         "gpt2",    "--dataset",        "text",
+                  "--hidden",      "8",       "--layers",         "1",
+                  "--heads",       "2",       "--seq-len",        "8",
+                  "--dropout",     "0",       "--json",           "--quiet",
+                  "--threads",     "1",       "--checkpoint-dir", folder.path("checkpoints"),
+                  "--lr-schedule", "constant"};
+  succeed(gpt + Words{"--data", folder.path("one.txt"), "--batch-size", "4", "--steps", "2"});
+  EXPECT_THAT(
+      refuse(gpt + Words{"--data", folder.path("two.txt"), "--batch-size", "4", "--steps", "3", "--resume"},
+             1),
+      HasSubstr("checksum of the data is"));
+  const auto same =
+      succeed(gpt + Words{"--data", folder.path("one.txt"), "--batch-size", "4", "--steps", "3", "--resume"});
+  EXPECT_EQ(same.at("steps"), 3);
+  EXPECT_EQ(same.at("interrupted"), false);
+  EXPECT_THAT(refuse({"train", "gpt2", "--dataset", "text", "--data", folder.path("one.txt"), "--hidden", "8",
+                      "--layers", "1", "--heads", "2", "--seq-len", "1"},
+                     1),
+              HasSubstr("a sequence length of 1 leaves no next token to predict"));
+}
+
+TEST(TrainOptions, APlotStaysWhenNothingIsLeftToDo) {
+  const TemporaryFolder folder;
+  const Words all = tiny + Words{"--steps",          "3",
+                                 "--batch-size",     "8",
+                                 "--plot",           folder.path("loss.svg"),
+                                 "--checkpoint-dir", folder.path("checkpoints"),
+                                 "--resume"};
+  succeed(all);
+  const std::string picture = folder.read("loss.svg");
+  succeed(all);
+  EXPECT_EQ(folder.read("loss.svg"), picture);
+}
+
 TEST(TrainOptions, BadUsage) {
+  for (const char* option :
+       {"--out", "--log", "--plot", "--checkpoint-dir", "--weights", "--plan"})
+    EXPECT_THAT(refuse(tiny + Words{option, ""}, 2),
+                AllOf(HasSubstr(option), HasSubstr("its value is empty")));
   EXPECT_THAT(refuse(tiny + Words{"--resume"}, 2), HasSubstr("--checkpoint-dir"));
   EXPECT_THAT(refuse(tiny + Words{"--keep", "0", "--checkpoint-dir", "x"}, 2), HasSubstr("--keep"));
   EXPECT_THAT(refuse(tiny + Words{"--clip", "0"}, 2),

@@ -1,6 +1,9 @@
+#include <fcntl.h>
 #include <signal.h>
 #include <swapadvisor/core/error.h>
 #include <swapadvisor/train/checkpoint.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -56,6 +59,25 @@ std::vector<std::pair<std::int64_t, std::string>> checkpoints(const std::string&
   return found;
 }
 
+/// Says nothing of the bytes: a file that cannot be opened may be as good as it was written.
+void require_openable(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (file < 0) fail("cannot read '{}': {}", path, std::error_code(errno, std::generic_category()).message());
+  struct stat status {};
+  const bool regular = ::fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+  ::close(file);
+  if (!regular) fail("cannot read '{}': it is not a regular file", path);
+}
+
+/// A name that no file has: those that were set aside before stay.
+std::string aside(const std::string& path) {
+  std::string name = path + ".corrupt";
+  std::error_code error;
+  for (int i = 2; fs::exists(fs::symlink_status(name, error)); ++i)
+    name = fmt::format("{}.corrupt{}", path, i);
+  return name;
+}
+
 }  // namespace
 
 CheckpointFolder::CheckpointFolder(std::string folder, std::int64_t keep)
@@ -79,14 +101,18 @@ std::vector<std::string> CheckpointFolder::list() const {
 
 std::optional<CheckpointFolder::Found> CheckpointFolder::newest(
     const std::function<void(const std::string&)>& warn) {
-  for (const std::string& path : list()) {
+  const std::vector<std::string> paths = list();
+  for (const std::string& path : paths) {
+    require_openable(path);
     try {
       return Found{path, read_checkpoint(path)};
     } catch (const Error& problem) {
       // Out of the way: it must not count as one to keep.
       std::error_code error;
-      fs::rename(path, path + ".corrupt", error);
-      warn(fmt::format("{}; it is set aside, and the checkpoint before it is used", problem.what()));
+      fs::rename(path, aside(path), error);
+      warn(
+          fmt::format("{}; it is set aside, and {}", problem.what(),
+                      path == paths.back() ? "there is none before it" : "the checkpoint before it is used"));
     }
   }
   return std::nullopt;

@@ -64,6 +64,14 @@ void check_command(const CLI::App& app, int argc, const char* const* argv) {
   throw CLI::ValidationError(fmt::format("unknown command '{}': expected one of {}", argv[1], known));
 }
 
+/// A path or name that is empty comes from a variable that is not set: it must not count as an option not given.
+void refuse_empty_values(CLI::App& app) {
+  for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    for (CLI::Option* option : command->get_options())
+      if (option->get_items_expected_max() > 0)
+        option->check([](const std::string& value) { return std::string(value.empty() ? "its value is empty" : ""); });
+}
+
 }  // namespace
 
 int run_command_line(int argc, const char* const* argv, std::initializer_list<AddCommand> more) {
@@ -77,6 +85,7 @@ int run_command_line(int argc, const char* const* argv, std::initializer_list<Ad
   try {
     add_commands(app);
     for (AddCommand add : more) add(app);
+    refuse_empty_values(app);
     check_command(app, argc, argv);
     app.parse(argc, argv);
     return finish(0);

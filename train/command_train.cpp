@@ -71,6 +71,7 @@ class Watcher {
     log_->epoch(index, steps, test);
   }
 
+  std::int64_t total_steps() const { return total_; }
   void begin() { start_ = now(); }
   void finish() { log_->finish(); }
   void message(const std::string& text) { reporter_.message(text); }
@@ -95,6 +96,7 @@ nlohmann::ordered_json summary(const TrainReport& report, Session& session, Devi
     if (report.test->bits_per_byte) object["bits_per_byte"] = *report.test->bits_per_byte;
   }
   object.update({{"steps", report.steps},
+                 {"interrupted", report.interrupted},
                  {"seconds", report.seconds},
                  {"samples_per_second", report.samples_per_second},
                  {"iteration_seconds", report.iteration_seconds},
@@ -133,8 +135,11 @@ void introduce(const Session& session, const Graph& graph, Watcher& watcher) {
 
 void conclude(const TrainReport& report, const Session& session) {
   const Prediction& p = session.program().predicted;
-  fmt::print("{} steps in {}: {:.1f} samples/s, {} a step (predicted {}), efficiency {:.1f} % (predicted {:.1f} %)\n",
-             report.steps, format_seconds(report.seconds), report.samples_per_second,
+  if (report.steps_taken == 0)
+    fmt::print("all {} steps were done before\n", report.steps);
+  else
+    fmt::print("{} steps in {}: {:.1f} samples/s, {} a step (predicted {}), efficiency {:.1f} % (predicted {:.1f} %)\n",
+             report.steps_taken, format_seconds(report.seconds), report.samples_per_second,
              format_seconds(report.iteration_seconds), format_seconds(p.iteration_seconds),
              100 * report.efficiency_measured, 100 * p.efficiency);
   fmt::print("final loss {:.6f} ({:a}), parameters {}\n", report.final_loss, report.final_loss,
@@ -232,6 +237,7 @@ void run_train(const TrainCommand& c) {
   watcher.begin();
   const TrainReport report = run_and_save(trainer, host, c.out);
   watcher.finish();
+  if (report.interrupted) warn(fmt::format("interrupted after {} of {} steps", report.steps, watcher.total_steps()));
   if (c.output.json) {
     nlohmann::ordered_json object = summary(report, trainer.session(), *device, host);
     object["cached"] = planning.source().cached;

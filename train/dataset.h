@@ -71,6 +71,8 @@ class Dataset {
   virtual std::vector<double> deviation() const { return {}; }
   /// Bytes of text that one label stands for on average, where labels are tokens; else 0.
   virtual double bytes_per_label() const { return 0; }
+  /// Tells data of the same size apart, where that takes no reading of files; else empty.
+  virtual std::string fingerprint() const { return {}; }
   /// A sentence for people if something about the files is unusual, though they can be used; else empty.
   virtual std::string doubt() const { return {}; }
 

@@ -41,14 +41,32 @@ std::vector<std::string> subfolders(const fs::path& folder) {
   return names;
 }
 
+/// Appends the images at any depth. `around`: the folders that `folder` is in; links back to them are not
+/// followed.
+void add_images(const fs::path& folder, std::vector<fs::path>& around, std::vector<std::string>& paths) {
+  std::error_code error;
+  const fs::path real = fs::canonical(folder, error);
+  if (error) fail_to_list(folder, error);
+  if (std::ranges::find(around, real) != around.end()) return;
+  around.push_back(real);
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    if (it->is_directory())
+      add_images(it->path(), around, paths);
+    else if (is_image_name(it->path()) && it->is_regular_file())
+      paths.push_back(it->path().string());
+  if (error) fail_to_list(folder, error);
+  around.pop_back();
+}
+
 std::vector<std::string> images_below(const fs::path& folder) {
   std::error_code error;
+  std::vector<fs::path> around;
+  for (fs::path at = fs::canonical(folder, error); at.has_relative_path();) {
+    at = at.parent_path();
+    around.push_back(at);
+  }
   std::vector<std::string> paths;
-  const auto options = fs::directory_options::follow_directory_symlink;
-  for (fs::recursive_directory_iterator it(folder, options, error), end; !error && it != end;
-       it.increment(error))
-    if (is_image_name(it->path()) && it->is_regular_file()) paths.push_back(it->path().string());
-  if (error) fail_to_list(folder, error);
+  add_images(folder, around, paths);
   if (paths.empty()) fail("the folder '{}' has no .jpg, .jpeg or .png file", folder.string());
   std::ranges::sort(paths);
   return paths;

@@ -15,6 +15,7 @@ class LossPlot {
 
   void train(std::int64_t step, double loss, double accuracy);
   void test(std::int64_t step, double loss, double accuracy);
+  bool empty() const { return train_.empty() && test_.empty(); }
   /// The picture of what there is so far.
   std::string svg() const;
 

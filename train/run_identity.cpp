@@ -59,6 +59,7 @@ std::map<std::string, std::string> run_options(const TaskOptions& task, const Mo
                                              {"augment", rest.augment},
                                              {"lr-schedule", rest.schedule},
                                              {"warmup", std::to_string(rest.warmup)}};
+  if (const std::string data = train.fingerprint(); !data.empty()) options["checksum of the data"] = data;
   if (task.dtype() == DType::bf16) options["precision"] = task.precision;
   add_model(options, task.model_options, model.info);
   add_optimizer(options, optimizer);

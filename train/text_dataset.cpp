@@ -1,6 +1,7 @@
 #include <swapadvisor/core/rng.h>
 #include <swapadvisor/ops/softmax_cross_entropy.h>
 #include <swapadvisor/train/byte_source.h>
+#include <swapadvisor/train/crc32c.h>
 #include <swapadvisor/train/text_dataset.h>
 #include <swapadvisor/train/tokenizer.h>
 
@@ -69,6 +70,9 @@ class Text : public Dataset {
   std::int64_t size() const override { return windows_.count; }
   const std::vector<Field>& fields() const override { return fields_; }
   DataSizes sizes() const override { return {.vocab = vocab_}; }
+  std::string fingerprint() const override {
+    return fmt::format("{:08x}", crc32c(std::as_bytes(std::span(tokens_))));
+  }
 
  protected:
   std::int64_t length() const { return options_.seq_len; }
@@ -109,6 +113,8 @@ class CausalText final : public Text {
       : Text(options, std::move(tokens), vocab),
         ahead_(options.targets.front().name == "labels" ? 0 : 1),
         bytes_per_token_(bytes / static_cast<double>(std::max<std::int64_t>(1, token_count()))) {
+    if (ahead_ == 0 && length() < 2)
+      fail("a sequence length of {} leaves no next token to predict: it has to be 2 or more", length());
     expect_sequence(options.inputs.front());
     for (const ModelInput& target : options.targets) expect_sequence(target);
     for (std::size_t i = 1; i < options.inputs.size(); ++i) expect_known(options.inputs[i], false);

@@ -249,9 +249,10 @@ TrainReport Trainer::run() {
     report.iteration_seconds = *middle;
     report.efficiency_measured = training_->program().predicted.ideal_seconds / *middle;
   }
-  const std::int64_t taken = report.steps - options_.done_steps;
-  if (iteration_seconds_.empty() && taken > 0) {
-    report.iteration_seconds = report.seconds / static_cast<double>(taken);
+  report.steps_taken = report.steps - options_.done_steps;
+  report.interrupted = report.steps < options_.steps;
+  if (iteration_seconds_.empty() && report.steps_taken > 0) {
+    report.iteration_seconds = report.seconds / static_cast<double>(report.steps_taken);
     report.efficiency_measured = training_->program().predicted.ideal_seconds / report.iteration_seconds;
   }
   if (report.seconds > 0) report.samples_per_second = static_cast<double>(samples) / report.seconds;

@@ -65,7 +65,9 @@ struct TrainerOptions {
 struct TrainReport {
   double final_loss = 0;
   std::optional<Evaluation> test;
-  std::int64_t steps = 0;
+  std::int64_t steps = 0;        ///< done, those before a resume included
+  std::int64_t steps_taken = 0;  ///< by this run
+  bool interrupted = false;      ///< `TrainerOptions::stop` ended it before its last step
   double seconds = 0;            ///< of training, evaluation and planning left out
   double iteration_seconds = 0;  ///< median over steps in steady state
   double samples_per_second = 0;

@@ -65,7 +65,8 @@ void TrainingLog::epoch(std::int64_t epoch, std::int64_t steps, const Evaluation
 }
 
 void TrainingLog::finish() {
-  if (!options_.plot.empty()) write_file_atomic(options_.plot, plot_.svg());
+  // A run that was complete before draws nothing over the picture that there is.
+  if (!options_.plot.empty() && !plot_.empty()) write_file_atomic(options_.plot, plot_.svg());
 }
 
 }  // namespace swapadvisor
