@@ -55,6 +55,33 @@ int create_temporary(const std::string& target, std::string& name) {
 
 }  // namespace
 
+RegularFile::RegularFile(std::string path)
+    : path_(std::move(path)), file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+  struct stat status {};
+  const int error = file_ < 0 || ::fstat(file_, &status) != 0 ? errno : 0;
+  if (error == 0 && S_ISREG(status.st_mode)) {
+    bytes_ = status.st_size;
+    return;
+  }
+  if (file_ >= 0) ::close(file_);
+  fail("cannot read '{}': {}", path_, error != 0 ? reason(error) : "it is not a regular file");
+}
+
+RegularFile::~RegularFile() {
+  ::close(file_);
+}
+
+void RegularFile::read_at(std::int64_t offset, std::span<std::byte> out) const {
+  while (!out.empty()) {
+    const ssize_t count = ::pread(file_, out.data(), out.size(), offset);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail("cannot read '{}': {}", path_, reason(errno));
+    if (count == 0) fail("cannot read '{}': it ends at byte {}; did it change?", path_, offset);
+    out = out.subspan(static_cast<std::size_t>(count));
+    offset += count;
+  }
+}
+
 std::string read_file(const std::string& path, std::int64_t max_bytes) {
   const ReadHandle handle(path);
   struct stat status {};

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -11,6 +12,25 @@ namespace swapadvisor {
 /// The bytes of a file. Throws `Error` naming the file and the reason, also when it has more than
 /// `max_bytes`.
 std::string read_file(const std::string& path, std::int64_t max_bytes);
+
+/// A regular file that is open for reading. Every failure throws `Error` with file and reason.
+class RegularFile {
+ public:
+  explicit RegularFile(std::string path);
+  ~RegularFile();
+  RegularFile(const RegularFile&) = delete;
+  RegularFile& operator=(const RegularFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  std::int64_t bytes() const { return bytes_; }  ///< when it was opened
+  /// Fills `out` from byte `offset` on; an error when the file ends before. Thread-safe.
+  void read_at(std::int64_t offset, std::span<std::byte> out) const;
+
+ private:
+  std::string path_;
+  std::int64_t bytes_ = 0;
+  int file_ = -1;
+};
 
 /// A file being written under a temporary name in the same directory. `commit` checks that every byte reached
 /// the disk (write, fsync, close) and renames it; without `commit`, or when anything fails, the temporary is

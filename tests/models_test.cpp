@@ -219,8 +219,8 @@ TEST(Models, ImagesTooSmallForBatchNormAreRefusedInTrainingOnly) {
   EXPECT_EQ(
       message_of([] { Built("resnet18", {.image_size = 32}, {Mode::train}, 1); }),
       "[batch_norm layer4.0.bn1] needs more than one value per channel in training, got [1, 512, 1, 1]");
-  EXPECT_EQ(message_of([] { Built("resnet18", {.image_size = 32}, {Mode::eval}, 1); }), "");
-  EXPECT_EQ(message_of([] { Built("resnet18", {.image_size = 1}, {Mode::train}, 2); }), "");
+  EXPECT_NO_THROW(Built("resnet18", {.image_size = 32}, {Mode::eval}, 1));
+  EXPECT_NO_THROW(Built("resnet18", {.image_size = 1}, {Mode::train}, 2));
 }
 
 TEST(Layers, ConvolutionsSplitChannelsIntoGroups) {

@@ -1,9 +1,7 @@
-#include <fcntl.h>
 #include <signal.h>
 #include <swapadvisor/core/error.h>
+#include <swapadvisor/core/file.h>
 #include <swapadvisor/train/checkpoint.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -59,16 +57,6 @@ std::vector<std::pair<std::int64_t, std::string>> checkpoints(const std::string&
   return found;
 }
 
-/// Says nothing of the bytes: a file that cannot be opened may be as good as it was written.
-void require_openable(const std::string& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  if (file < 0) fail("cannot read '{}': {}", path, std::error_code(errno, std::generic_category()).message());
-  struct stat status {};
-  const bool regular = ::fstat(file, &status) == 0 && S_ISREG(status.st_mode);
-  ::close(file);
-  if (!regular) fail("cannot read '{}': it is not a regular file", path);
-}
-
 /// A name that no file has: those that were set aside before stay.
 std::string aside(const std::string& path) {
   std::string name = path + ".corrupt";
@@ -103,7 +91,7 @@ std::optional<CheckpointFolder::Found> CheckpointFolder::newest(
     const std::function<void(const std::string&)>& warn) {
   const std::vector<std::string> paths = list();
   for (const std::string& path : paths) {
-    require_openable(path);
+    const RegularFile openable(path);  // one that is not may be as good as it was written
     try {
       return Found{path, read_checkpoint(path)};
     } catch (const Error& problem) {

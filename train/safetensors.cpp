@@ -1,15 +1,10 @@
-#include <fcntl.h>
 #include <swapadvisor/train/safetensors.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
-#include <system_error>
 
 namespace swapadvisor {
 namespace {
@@ -22,10 +17,6 @@ constexpr std::string_view metadata_key = "__metadata__";
 
 bool by_name(const StoredTensor& a, const StoredTensor& b) {
   return a.name < b.name;
-}
-
-std::string reason(int error) {
-  return std::generic_category().message(error);
 }
 
 // Parses the header; refuses names given twice (JSON libraries keep one silently) and deep nesting.
@@ -169,20 +160,11 @@ std::string encode_header(const std::string& path, const std::vector<StoredTenso
 
 }  // namespace
 
-SafetensorsFile::Handle::~Handle() {
-  if (file >= 0) ::close(file);
-}
-
-SafetensorsFile::SafetensorsFile(const std::string& path)
-    : path_(path), handle_{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)} {
-  struct stat status {};
-  if (handle_.file < 0 || ::fstat(handle_.file, &status) != 0)
-    fail("cannot read '{}': {}", path, reason(errno));
-  if (!S_ISREG(status.st_mode)) fail("cannot read '{}': it is not a regular file", path);
-  const std::int64_t size = status.st_size;
+SafetensorsFile::SafetensorsFile(const std::string& path) : file_(path) {
+  const std::int64_t size = file_.bytes();
   if (size < prefix_bytes) fail("'{}' is not a safetensors file: it has {} bytes", path, size);
   std::uint64_t header_bytes = 0;
-  read_at(0, std::as_writable_bytes(std::span(&header_bytes, 1)));
+  file_.read_at(0, std::as_writable_bytes(std::span(&header_bytes, 1)));
   if (header_bytes > static_cast<std::uint64_t>(size - prefix_bytes))
     fail("'{}' is not a safetensors file: it promises a header of {} bytes, the file has {}", path,
          header_bytes, size);
@@ -190,7 +172,7 @@ SafetensorsFile::SafetensorsFile(const std::string& path)
     fail("'{}': a safetensors header of {} bytes exceeds the largest, {}", path, header_bytes,
          largest_header);
   std::string text(static_cast<std::size_t>(header_bytes), '\0');
-  read_at(prefix_bytes, std::as_writable_bytes(std::span(text)));
+  file_.read_at(prefix_bytes, std::as_writable_bytes(std::span(text)));
 
   data_offset_ = prefix_bytes + static_cast<std::int64_t>(header_bytes);
   const Json header = parse_header(path, text);
@@ -205,17 +187,6 @@ SafetensorsFile::SafetensorsFile(const std::string& path)
   check_tiling(path, tensors_, size - data_offset_);
 }
 
-void SafetensorsFile::read_at(std::int64_t offset, std::span<std::byte> out) const {
-  while (!out.empty()) {
-    const ssize_t count = ::pread(handle_.file, out.data(), out.size(), offset);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail("cannot read '{}': {}", path_, reason(errno));
-    if (count == 0) fail("cannot read '{}': it ends at byte {}; did it change?", path_, offset);
-    out = out.subspan(static_cast<std::size_t>(count));
-    offset += count;
-  }
-}
-
 const StoredTensor* SafetensorsFile::find(std::string_view name) const {
   const auto found =
       std::lower_bound(tensors_.begin(), tensors_.end(), name,
@@ -226,12 +197,12 @@ const StoredTensor* SafetensorsFile::find(std::string_view name) const {
 void SafetensorsFile::read(const StoredTensor& tensor, std::span<std::byte> out) const {
   SWAPADVISOR_ASSERT(std::ssize(out) == tensor.bytes(), "{} bytes for '{}', which has {}", out.size(),
                      tensor.name, tensor.bytes());
-  read_at(data_offset_ + tensor.begin, out);
+  file_.read_at(data_offset_ + tensor.begin, out);
 }
 
 void SafetensorsFile::read_as(const StoredTensor& tensor, DType dtype, std::span<std::byte> out) const {
   if (!is_convertible(tensor.type, dtype))
-    fail("'{}': tensor '{}' has type {}, which cannot be read as {}", path_, tensor.name,
+    fail("'{}': tensor '{}' has type {}, which cannot be read as {}", path(), tensor.name,
          name_of(tensor.type), name_of(dtype));
   if (tensor.type == stored_type(dtype)) return read(tensor, out);
   const std::int64_t elements = tensor.bytes() / size_of(tensor.type);
@@ -241,9 +212,9 @@ void SafetensorsFile::read_as(const StoredTensor& tensor, DType dtype, std::span
   std::vector<std::byte> raw;
   for (std::int64_t i = 0; i < elements; i += piece) {
     raw.resize(static_cast<std::size_t>(std::min(piece, elements - i) * size_of(tensor.type)));
-    read_at(data_offset_ + tensor.begin + i * size_of(tensor.type), raw);
+    file_.read_at(data_offset_ + tensor.begin + i * size_of(tensor.type), raw);
     if (const auto misfit = convert_stored(tensor.type, raw, dtype, out.data() + i * size_of(dtype)))
-      fail("'{}': tensor '{}' holds {}, which does not fit {}", path_, tensor.name, *misfit, name_of(dtype));
+      fail("'{}': tensor '{}' holds {}, which does not fit {}", path(), tensor.name, *misfit, name_of(dtype));
   }
 }
 

@@ -40,7 +40,7 @@ class SafetensorsFile {
   SafetensorsFile(const SafetensorsFile&) = delete;
   SafetensorsFile& operator=(const SafetensorsFile&) = delete;
 
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return file_.path(); }
   const std::vector<StoredTensor>& tensors() const { return tensors_; }  ///< sorted by name
   const SafetensorsMetadata& metadata() const { return metadata_; }
   const StoredTensor* find(std::string_view name) const;  ///< null if there is none
@@ -54,14 +54,7 @@ class SafetensorsFile {
   void read_as(const StoredTensor& tensor, DType dtype, std::span<std::byte> out) const;
 
  private:
-  struct Handle {
-    int file = -1;
-    ~Handle();
-  };
-  void read_at(std::int64_t offset, std::span<std::byte> out) const;
-
-  std::string path_;
-  Handle handle_;
+  RegularFile file_;
   std::int64_t data_offset_ = 0;
   std::vector<StoredTensor> tensors_;
   SafetensorsMetadata metadata_;
